@@ -94,9 +94,9 @@ INSPECT_LAYERS = (
 GUIDE_LAYERS = (
     ("assets", "classes", "fields", "kips", "releases", "remarks", "rows", "synthetic_examples", "types"),
     ("changes", "examples", "former", "grammar", "rendering"),
-    ("messages", "prose"),
+    ("messages", "prose", "reasons"),
     ("chapters", "documents", "pages"),
-    ("inputs", "nav", "release_pages", "tables"),
+    ("inputs", "kip_pages", "nav", "release_pages", "tables"),
     ("search",),
     ("site",),
     ("command",),

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from kwire_guide.kips import read_kips
+from kwire_guide.reasons import unexplained
 from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diff import Level, compare, judge
@@ -25,6 +27,7 @@ from kwirec.diff.changes import Change, MessageAdded, VersionAdded
 from kwirec.diff.report import render_diff
 from kwirec.diff.sides import read_sides
 from kwirec.driver import load
+from kwirec.lowering import lower
 from kwirec.markdown import prose
 from kwirec.merge import MergeOutcome, merge
 from kwirec.merge.history import read_history, release_key
@@ -180,7 +183,7 @@ def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
 def left_to_do(done: Sequence[Update]) -> Iterator[str]:
     """Yield the work that no tool can do or decide."""
     findings = Report()
-    load([UNION], findings)
+    schema = load([UNION], findings).schema
     for name, group in groupby(findings.diagnostics, lambda one: one.primary.span.source.name):
         messages = [one.message for one in group]
         lacking = [message.removesuffix(LACKING) for message in messages if message.endswith(LACKING)]
@@ -194,6 +197,9 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
         if not entry.reason:
             releases = ", ".join(entry.releases)
             yield f"`exceptions.json`: say why {entry.message} {entry.version} has other bytes in {releases}"
+    for name, group in groupby(unexplained(schema, lower(schema), read_kips([UNION])), lambda one: one[0]):
+        versions = ", ".join(str(version) for _, version in group)
+        yield f"`{name}`: say why it has version {versions}, in a comment such as `// Version 3 adds …` (KIP)"
     for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
         yield f"`{path.relative_to(ROOT)}`: move it to the folder where a reader would look for it"
     for enum in done[-1].new_enums if done else ():

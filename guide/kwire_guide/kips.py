@@ -1,4 +1,4 @@
-"""The improvement proposals (KIPs) of versions: ``kips.json`` in a folder of definitions.
+"""The improvement proposals (KIPs) of versions: ``kips.json`` in a folder of definitions, and remarks that name them.
 
 ::
 
@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -21,6 +22,19 @@ Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
 
 ADDRESS = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
 """Address of a proposal in Kafka's wiki: a search, because addresses of its pages contain their titles."""
+
+
+_NAMED = re.compile(r"\bKIP-(\d{1,5})\b")
+
+
+def split_at_kips(text: str) -> list[str]:
+    """Return the text between names of proposals, and their numbers, in turns."""
+    return _NAMED.split(text)
+
+
+def kips_of(texts: Iterable[str]) -> set[int]:
+    """Return the numbers of the proposals that texts name."""
+    return {int(number) for text in texts for number in _NAMED.findall(text)}
 
 
 def kip_address(number: int) -> str:

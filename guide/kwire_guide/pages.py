@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePosixPath
 
-from kwire_guide.kips import Kips
+from kwire_guide.kips import Kips, kips_of
 from kwire_guide.messages import MessageView
 from kwirec.emitters.modules import ModuleGroup
 from kwirec.ir.schema import MessageKind
@@ -88,8 +88,9 @@ class MessagePage(Page):
         return PurePosixPath(path).parent.name.replace("_", " ")
 
     def proposals(self, message: MessageView, version: int) -> Sequence[int]:
-        """Return the numbers of the KIPs that a version belongs to."""
-        return self.kips.get(message.name, {}).get(version, ())
+        """Return the numbers of the KIPs that a version belongs to, without those that its remarks name."""
+        named = kips_of(message.remarks.get(version, ()))
+        return [kip for kip in self.kips.get(message.name, {}).get(version, ()) if kip not in named]
 
 
 @dataclass(frozen=True, kw_only=True)

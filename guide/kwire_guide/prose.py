@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup, escape
 
-from kwire_guide.kips import kip_address
+from kwire_guide.kips import kip_address, split_at_kips
 from kwire_guide.rendering import visible
 
 Follow = Callable[[str], str]
@@ -105,7 +105,7 @@ def _link_proposals(tokens: Sequence[Token]) -> None:
 
 
 def _linked(text: str) -> Iterator[Token]:
-    for index, piece in enumerate(re.split(r"\bKIP-(\d+)\b", text)):
+    for index, piece in enumerate(split_at_kips(text)):
         if index % 2:
             yield Token("link_open", "a", 1, attrs={"href": kip_address(int(piece))})
             yield Token("text", "", 0, content=f"KIP-{piece}")

@@ -13,7 +13,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from kwire_guide.kips import kip_address
+from kwire_guide.kips import kip_address, split_at_kips
 from kwirec.diagnostics.columns import printable
 from kwirec.emitters.environment import FOLDERS
 from kwirec.guide import anchor
@@ -39,10 +39,16 @@ def breakable(name: str) -> Markup:
 
 
 def coded(text: str) -> Markup:
-    """Return a description, in which words between backticks are code."""
-    pieces = re.split(r"`([^`\n]+)`", text)
-    shown = (Markup("<code>{}</code>" if at % 2 else "{}").format(visible(piece)) for at, piece in enumerate(pieces))
-    return Markup().join(shown)
+    """Return a description, in which words between backticks are code, and names of proposals are links."""
+    pieces = enumerate(re.split(r"`([^`\n]+)`", text))
+    code = Markup("<code>{}</code>")
+    return Markup().join(code.format(visible(piece)) if at % 2 else _linked(piece) for at, piece in pieces)
+
+
+def _linked(text: str) -> Markup:
+    link = Markup('<a href="{}">KIP-{}</a>')
+    pieces = enumerate(split_at_kips(text))
+    return Markup().join(link.format(kip_address(int(piece)), piece) if at % 2 else visible(piece) for at, piece in pieces)
 
 
 ENVIRONMENT = jinja2.Environment(

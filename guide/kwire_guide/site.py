@@ -11,6 +11,7 @@ from kwire_guide.chapters import Chapter
 from kwire_guide.documents import Document
 from kwire_guide.examples import Examples
 from kwire_guide.inputs import Inputs, read_inputs
+from kwire_guide.kip_pages import kip_page
 from kwire_guide.messages import message_view
 from kwire_guide.nav import Site, index_page, navigation
 from kwire_guide.pages import MESSAGE_KINDS, Kind, MessagePage, OtherPage
@@ -71,6 +72,8 @@ def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> 
         *table_pages(inputs.schema, inputs.errors, messages, releases.names),
         *release_pages(inputs.history, releases, messages),
     ]
+    if proposals := kip_page(messages):
+        others.append(proposals)
     site = _site(inputs, releases, messages, others)
     pages = [index_page(inputs.title, messages, releases), *messages, *others]
     found = []

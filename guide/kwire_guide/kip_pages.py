@@ -1,0 +1,73 @@
+"""The page of proposals (KIPs): the versions that belong to each, and what these brought."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from kwire_guide.changes import VersionChange
+from kwire_guide.kips import kips_of
+from kwire_guide.messages import MessageView
+from kwire_guide.pages import MessagePage, OtherPage, table_page
+
+_BEGIN = re.compile(r"(?:Version \d+ |From version \d+ on, )(\S)")
+
+
+@dataclass(frozen=True)
+class KipVersion:
+    """A version that belongs to a proposal, with its link. ``since`` is the first release that accepts it."""
+
+    title: str
+    path: str
+    since: str
+
+
+@dataclass(frozen=True)
+class Kip:
+    """A proposal: each thing that it brought, with the versions that it concerns."""
+
+    number: int
+    brought: Sequence[tuple[str, Sequence[KipVersion]]]
+
+
+def kip_page(pages: Sequence[MessagePage]) -> OtherPage | None:
+    """Return the page of proposals, or ``None`` if no version belongs to one."""
+    found: dict[int, dict[str, list[KipVersion]]] = {}
+    for page in pages:
+        for view, change in _versions(page):
+            version = change.version
+            remarks = view.remarks.get(version, ())
+            link = f"{page.path}#{view.part}-v{version}"
+            entry = KipVersion(f"{page.title} {version}", link, view.first.get(version, ""))
+            for kip in {*page.proposals(view, version), *kips_of(remarks)}:
+                text = " ".join(text for text in remarks if kip in kips_of([text])) or _in_words(change)
+                text = _without_version(text).replace(f" (KIP-{kip})", "")
+                found.setdefault(kip, {}).setdefault(text, []).append(entry)
+    kips = [Kip(number, list(found[number].items())) for number in sorted(found, reverse=True)]
+    return table_page("kips.html", "Proposals", "kips.html.jinja", kips=kips) if kips else None
+
+
+def _versions(page: MessagePage) -> Iterator[tuple[MessageView, VersionChange]]:
+    """Yield each version of a page once: the half whose bytes changed, or else the first that has a proposal."""
+    halves: dict[int, list[tuple[MessageView, VersionChange]]] = {}
+    for view in page.messages:
+        for change in view.changes:
+            if page.proposals(view, change.version) or kips_of(view.remarks.get(change.version, ())):
+                halves.setdefault(change.version, []).append((view, change))
+    for version in sorted(halves):
+        changed = [half for half in halves[version] if not half[1].same]
+        yield (changed or halves[version])[0]
+
+
+def _in_words(change: VersionChange) -> str:
+    if change.before is None:
+        return "Adds the message."
+    phrases = [f"{text} {', '.join(f'`{place}`' for place in places)}".strip() for text, places in change.sentences()]
+    text = "; ".join(phrases)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _without_version(text: str) -> str:
+    """Return a remark without the version that it begins with, so that equal remarks about versions are one."""
+    return _BEGIN.sub(lambda match: match[1].upper(), text, count=1)

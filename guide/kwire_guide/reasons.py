@@ -1,0 +1,29 @@
+"""Versions that nothing explains: a reader asks why they exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kwire_guide.changes import changes
+from kwire_guide.kips import Kips
+from kwire_guide.remarks import remarks
+from kwire_guide.rows import rows
+from kwirec.ir.schema import Schema
+from kwirec.lowering import Layouts
+
+
+def unexplained(schema: Schema, layouts: Layouts, kips: Kips) -> Iterator[tuple[str, int]]:
+    """Yield the messages and versions that lack a reason.
+
+    A remark in the definition is a reason. A proposal is enough if the bytes of the version show what it brought. The
+    first version of a message needs no reason.
+    """
+    for message in schema.messages:
+        by_version = layouts.by_message[message.name]
+        explained = remarks(message.decl, by_version)
+        of_version = {version: rows(layout) for version, layout in by_version.items()}
+        flexible = {version: layout.is_flexible for version, layout in by_version.items()}
+        for change in changes(of_version, flexible)[1:]:
+            shown = not change.same and kips.get(message.name, {}).get(change.version)
+            if not shown and change.version not in explained:
+                yield message.name, change.version
