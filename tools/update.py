@@ -197,8 +197,9 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
         if not entry.reason:
             releases = ", ".join(entry.releases)
             yield f"`exceptions.json`: say why {entry.message} {entry.version} has other bytes in {releases}"
-    for name, group in groupby(unexplained(schema, lower(schema), read_kips([UNION])), lambda one: one[0]):
-        versions = ", ".join(str(version) for _, version in group)
+    unclear = unexplained(schema, lower(schema), read_kips([UNION]))
+    for name, pairs in groupby(unclear, lambda one: one[0]):
+        versions = ", ".join(str(version) for _, version in pairs)
         yield f"`{name}`: say why it has version {versions}, in a comment such as `// Version 3 adds …` (KIP)"
     for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
         yield f"`{path.relative_to(ROOT)}`: move it to the folder where a reader would look for it"

@@ -48,7 +48,9 @@ def coded(text: str) -> Markup:
 def _linked(text: str) -> Markup:
     link = Markup('<a href="{}">KIP-{}</a>')
     pieces = enumerate(split_at_kips(text))
-    return Markup().join(link.format(kip_address(int(piece)), piece) if at % 2 else visible(piece) for at, piece in pieces)
+    return Markup().join(
+        link.format(kip_address(int(piece)), piece) if at % 2 else visible(piece) for at, piece in pieces
+    )
 
 
 ENVIRONMENT = jinja2.Environment(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from syrupy.assertion import SnapshotAssertion
@@ -14,15 +15,19 @@ from kwire_guide.site import emit_site
 from kwirec.diagnostics.examples import field, request, response, tagged
 from tests.guide.conftest import inputs
 
-REMARKS = "// Version 1 asks twice (KIP-7).\n// From version 3 on, `noon` is 12 (KIP-7, KIP-12).\n// Version 4 is silent.\n"
+REMARKS = (
+    "// Version 1 asks twice (KIP-7).\n// From version 3 on, `noon` is 12 (KIP-7, KIP-12).\n// Version 4 is silent.\n"
+)
 SAME = {"validVersions": "0-5", "flexibleVersions": "5+", "apiKey": 7}
 
 
-def small(folder: Path, kips: dict[str, object]) -> Inputs:
+def small(folder: Path, kips: Mapping[str, object]) -> Inputs:
     """An API with six versions: 1, 3 and 4 have remarks, and 2 adds a field to the request."""
     asked = request(field("Zone"), field("Moon", "int8", versions="2+"), **SAME)
     (folder / "ClockRequest.json").write_text(REMARKS + asked, "utf-8")
-    (folder / "ClockResponse.json").write_text(response(field("Minute"), tagged("Late", 0, taggedVersions="5+"), **SAME))
+    (folder / "ClockResponse.json").write_text(
+        response(field("Minute"), tagged("Late", 0, taggedVersions="5+"), **SAME)
+    )
     (folder / "kips.json").write_text(json.dumps(kips))
     return inputs(folder)
 
@@ -48,9 +53,11 @@ def test_the_page_of_proposals(tmp_path: Path, snapshot: SnapshotAssertion) -> N
     kips = {"ClockRequest": {"0": [3], "2": [9], "5": [11]}, "ClockResponse": {"2": [9], "4": [9], "5": [11]}}
     pages = {one.path: one.text for one in emit_site(small(tmp_path, kips))}
     main = re.search(r"<main.*</main>", pages["kips.html"], re.DOTALL)
-    assert main is not None and main[0] == snapshot(name="page")
+    assert main is not None
+    assert main[0] == snapshot(name="page")
     history = re.search(r'<section class="history">.*?</section>', pages["api/clock.html"], re.DOTALL)
-    assert history is not None and history[0] == snapshot(name="history")
+    assert history is not None
+    assert history[0] == snapshot(name="history")
 
 
 def test_a_guide_without_proposals_has_no_page_of_them(tmp_path: Path) -> None:
