@@ -248,7 +248,8 @@ def test_input_has_a_limit(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Devices and wrong files have no end."""
     path = tmp_path / "frame"
     path.write_bytes(REQUEST.hex().encode() + b" " * (1 << 20))
-    for words in ([str(path)], ["-"]):
+    record = ("--topic", "__consumer_offsets")
+    for words in ([str(path)], ["-"], [*record, "--key", str(path)], [*record, "--key", "00", "--value", str(path)]):
         with path.open() as stdin:
             monkeypatch.setattr(sys, "stdin", stdin)
             result = run(*words, "--max-input", "1")

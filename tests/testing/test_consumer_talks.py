@@ -208,6 +208,27 @@ def test_static_members(snapshot: SnapshotAssertion) -> None:
     assert transcript(FakeBroker("4.0", {"t": 3}), run) == snapshot
 
 
+def test_a_static_member_that_comes_back_keeps_its_partitions() -> None:
+    """Also if there are other topics by then, whose partitions come before."""
+    found: list[list[str]] = []
+
+    async def run(a: Speaker) -> None:
+        one, two = Consumer(a, "one", "s", "t"), Consumer(a, "two", "s", "t", instance_id="i")
+        back = Consumer(a, "back", "s", "t", instance_id="i")
+        for member in (one, two):
+            await member.beat()
+        before = {one.member_id: places(one.target_assignment) for one in (await describe(a)).members}
+        await two.beat(-2)
+        await a("CreateTopics", 7, topics=[{"name": "s", "num_partitions": 3, "replication_factor": 1}])
+        await back.beat()
+        after = {one.member_id: places(one.target_assignment) for one in (await describe(a)).members}
+        found.extend([before["two"], [place for place in after["back"] if place[0] == "t"]])
+        assert sorted(place for row in after.values() for place in row) == ["s0", "s1", "s2", "t0", "t1", "t2", "t3"]
+
+    transcript(FakeBroker("4.0", {"t": 4}), run)
+    assert found == [["t2", "t3"], ["t2", "t3"]]
+
+
 def test_who_may_commit_and_ask(snapshot: SnapshotAssertion) -> None:
     """Members with their epoch, and for offsets also who names no member."""
 

@@ -15,7 +15,7 @@ from kwire_testing import FakeBroker
 from tests.testing.talking import ask, talk
 from tests.testing.transcripts import Speaker, transcript
 
-USERS = {"alice": "secret", "b,o=b": "pässword"}
+USERS = {"alice": "secret", "b,o=2Cb": "pässword"}
 
 
 async def begin(a: Speaker, mechanism: str) -> None:
@@ -76,7 +76,7 @@ def test_without_users_nobody_logs_in(snapshot: SnapshotAssertion) -> None:
     [
         (b"\0alice\0secret", True),
         (b"somebody\0alice\0secret", True),
-        ("\0b,o=b\0pässword".encode(), True),
+        ("\0b,o=2Cb\0pässword".encode(), True),
         (b"\0alice\0secret2", False),
         (b"\0alice\0", False),
         (b"\0bob\0secret", False),
@@ -104,7 +104,7 @@ def test_tokens_of_plain(token: bytes, known: bool) -> None:
     ("user", "password", "change", "refused"),
     [
         ("alice", "secret", lambda step, token: token, 0),
-        ("b,o=b", "pässword", lambda step, token: token, 0),
+        ("b,o=2Cb", "pässword", lambda step, token: token, 0),
         ("alice", "Secret", lambda step, token: token, 2),
         ("bob", "secret", lambda step, token: token, 1),
         ("alice", "secret", lambda step, token: token.replace(b"n,,", b"n,a=alice,"), 0),

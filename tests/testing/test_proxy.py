@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Union
 
 import pytest
 
@@ -27,6 +27,8 @@ from kwire.schema import present_fields, walk
 from kwire_kafka import (
     PROTOCOL,
     ApiVersionsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
     HeartbeatRequest,
     HeartbeatResponse,
     ListGroupsRequest,
@@ -38,6 +40,7 @@ from kwire_kafka import (
     SaslHandshakeRequest,
 )
 from kwire_kafka.api.api_versions import ApiVersion
+from kwire_kafka.api.find_coordinator import Coordinator
 from kwire_kafka.api.list_groups import ListedGroup
 from kwire_kafka.api.produce import PartitionProduceResponse, TopicProduceResponse
 from kwire_kafka.errors import ErrorCode
@@ -167,6 +170,21 @@ def test_clients_stay_behind_it() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize(("host", "port"), [("nowhere", 0), ("nowhere", -1), ("", 9092)])
+def test_what_is_no_address_of_a_broker_stays(host: str, port: int) -> None:
+    """A host without a port, or a port without a host, gets no listener."""
+
+    async def run() -> None:
+        async with through([]) as (broker, proxy):
+            rows = [Coordinator(key="g", host=host, port=port)]
+            broker.on(FindCoordinatorRequest, lambda *_: FindCoordinatorResponse(coordinators=rows))
+            async with connected(proxy) as client:
+                answer = await ask(client, FindCoordinatorRequest(coordinator_keys=["g"]), 4)
+            assert answer.coordinators == rows
+
+    asyncio.run(run())
+
+
 def test_what_no_filter_reads_passes_byte_by_byte() -> None:
     """Requests of all APIs in all versions, unknown APIs, unknown tags and cut bodies; and what comes back."""
     ids, source = iter(range(1000, 100000)), RandomSource(Random(1))
@@ -257,6 +275,21 @@ def test_filters_change_and_answer() -> None:
     asyncio.run(run())
 
 
+Asked = Union[ListGroupsRequest, HeartbeatRequest]  # noqa: UP007 - filters may have it
+
+
+def either(request: Asked, passage: Passage) -> ListGroupsResponse | None:
+    return ListGroupsResponse(error_code=ErrorCode.NOT_CONTROLLER) if passage.name == "ListGroups" else None
+
+
+def test_a_union_may_be_written_in_words() -> None:
+    async def run() -> None:
+        async with through([either]) as (_, proxy), connected(proxy) as client:
+            assert (await ask(client, ListGroupsRequest())).error_code == ErrorCode.NOT_CONTROLLER
+
+    asyncio.run(run())
+
+
 def test_filters_are_met_in_order_and_back_in_reverse() -> None:
     met: list[tuple[str, str]] = []
 
@@ -301,7 +334,10 @@ def test_a_client_gets_only_versions_that_are_known() -> None:
     answer = ApiVersionsResponse(
         api_keys=[ApiVersion(api_key=key, min_version=first, max_version=last) for key, first, last in offered]
     )
-    found = {one.api_key: (one.min_version, one.max_version) for one in limit(answer, {"Produce": 9}).api_keys}
+    found = {
+        one.api_key: (one.min_version, one.max_version)
+        for one in limit(answer, {"Produce": 9, "ApiVersions": 99}).api_keys
+    }
     newest = PROTOCOL.request(18).VALID_VERSIONS[-1]
     assert found == {0: (3, 9), 3: (0, 4), 18: (0, newest)}
 
