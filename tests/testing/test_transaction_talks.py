@@ -9,6 +9,7 @@ import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.records import read_batches
+from kwire_kafka.errors import ErrorCode
 from kwire_testing import FakeBroker
 from tests.testing.test_group_talks import enter
 from tests.testing.test_log_talks import batch, put, want
@@ -95,6 +96,26 @@ def test_sequences(snapshot: SnapshotAssertion) -> None:
         await show(a, 0, 1, 2)
 
     assert transcript(FakeBroker("3.9", {"t": 3}), run) == snapshot
+
+
+@pytest.mark.parametrize("text", ["a", "ab", "abc"])
+def test_after_the_highest_sequence_comes_0(text: str) -> None:
+    """Wherever the batch ends. Any other sequence is refused."""
+
+    async def run(a: Speaker) -> None:
+        one, highest = Producer(a, None), (1 << 31) - 1
+        await one.begin()
+        await one.send(0, text, base_sequence=highest - 1)
+        following = (highest - 1 + len(text)) % (1 << 31)
+        for wrong in {0, 1, 2, highest} - {following}:
+            answer = await one.send(0, "z", base_sequence=wrong)
+            assert answer.responses[0].partition_responses[0].error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+        await one.send(0, "next", base_sequence=following)
+        await one.send(0, "last", base_sequence=(following + 4) % (1 << 31))
+
+    broker = FakeBroker("3.9", {"t": 1})
+    transcript(broker, run)
+    assert b"".join(one.value or b"" for one in broker.records("t")) == f"{text}nextlast".encode()
 
 
 def test_transactions(snapshot: SnapshotAssertion) -> None:
