@@ -311,7 +311,7 @@ class _Link:
         if not isinstance(event, RequestEvent) or message is None:
             answer = self._unread(event)
         elif self._proxy.filters(type(message)) or self._proxy.filters(PROTOCOL.response(event.api_key)):
-            await self._learn(message, client_id)
+            await self._learn(message, event)
             for one in self._proxy.filters(type(message)):
                 found = await self._filtered(one, message, passage)
                 if found is not None and not isinstance(found, type(message)):
@@ -346,18 +346,18 @@ class _Link:
             raise ConnectionError(f"cannot be read: {event!r}")
         return None
 
-    async def _learn(self, message: Message, client_id: str | None) -> None:
+    async def _learn(self, message: Message, event: RequestEvent) -> None:
         """Ask the broker for the names of topics whose ids are in a request, on the connection of the client."""
         ids = {struct.topic_id for struct in structs(message, "topic_id")} - {bytes(16), *self._proxy.topics}
         if not ids:
             return
-        number = -1
-        while number in {one.correlation_id for one in self._waiting}:
-            number -= 1
+        taken = {event.correlation_id, *(one.correlation_id for one in self._waiting)}
+        number = next(number for number in count(-1, -1) if number not in taken)
         request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=one, name=None) for one in sorted(ids)])
         request.allow_auto_topic_creation = False
         self._own = number, asyncio.get_running_loop().create_future()
-        self._up.write(frame(PROTOCOL.encode_request(request, NEW_IDS, correlation_id=number, client_id=client_id)))
+        asked = PROTOCOL.encode_request(request, NEW_IDS, correlation_id=number, client_id=event.client_id)
+        self._up.write(frame(asked))
         payload = await self._own[1]
         self._know(PROTOCOL.decode_response(payload, 3, NEW_IDS).expect(MetadataResponse))
 

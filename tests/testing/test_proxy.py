@@ -275,6 +275,47 @@ def test_filters_change_and_answer() -> None:
     asyncio.run(run())
 
 
+def answered(request: HeartbeatRequest, passage: Passage) -> HeartbeatResponse:
+    return HeartbeatResponse(error_code=ErrorCode.FENCED_INSTANCE_ID)
+
+
+def test_a_proxy_asks_for_names_in_a_number_that_no_request_has() -> None:
+    """Whatever numbers a client has: here that of a request that a filter answered, which waits for its turn."""
+
+    async def run() -> list[int]:
+        async with through([answered, denied], broker={"topics": {"t": 1, "u": 1}}) as (broker, proxy):
+            async with connected(broker) as client:
+                known = await ask(client, MetadataRequest(topics=None))
+            broker.delay("ListGroups", 0.05)
+            produce = filled(ProduceRequest, 13)
+            produce.topic_data[0].topic_id = next(one.topic_id for one in known.topics if one.name == "u")
+            produce.topic_data[0].partition_data[0].records = BATCH
+            end = ClientConnection(PROTOCOL)
+            asked = [(ListGroupsRequest(), 4, 5), (HeartbeatRequest(), 4, -1), (produce, 13, -2)]
+            frames = [end.send(one, version, correlation_id=number) for one, version, number in asked]
+            payloads = await exchanged(proxy, *frames, count=3)
+            assert len(broker.records("u")) == 2
+            return [int.from_bytes(payload[:4], "big", signed=True) for payload in payloads]
+
+    assert asyncio.run(run()) == [5, -1, -2]
+
+
+@pytest.mark.parametrize("release", ["2.7", "2.8"])
+def test_topics_without_an_id_have_no_name_by_it(release: str) -> None:
+    found: list[str | None] = []
+
+    def look(request: ListGroupsRequest, passage: Passage) -> None:
+        found.extend([passage.topic(None), passage.topic("", bytes(16)), passage.topic("u")])
+
+    async def run() -> None:
+        async with through([look], broker={"release": release}) as (_, proxy), connected(proxy) as client:
+            await ask(client, MetadataRequest(topics=None), 9)
+            await ask(client, ListGroupsRequest())
+
+    asyncio.run(run())
+    assert found == [None, None, "u"]
+
+
 Asked = Union[ListGroupsRequest, HeartbeatRequest]  # noqa: UP007 - filters may have it
 
 
@@ -311,9 +352,6 @@ def test_filters_are_met_in_order_and_back_in_reverse() -> None:
 
 def test_answers_keep_their_order() -> None:
     """An answer of a filter waits for the answers of the broker to earlier requests."""
-
-    def answered(request: HeartbeatRequest, passage: Passage) -> HeartbeatResponse:
-        return HeartbeatResponse(error_code=ErrorCode.FENCED_INSTANCE_ID)
 
     async def run() -> list[Any]:
         async with through([answered]) as (broker, proxy):
