@@ -105,7 +105,7 @@ def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
     if form == "json":
         lines = [json_line(row) for row in rows]
     elif form == "markdown":
-        lines = ["| rule | level | severity | purpose |", "|---|---|---|---|"]
+        lines = ["| rule | level | severity | purpose |", "| -- | -- | -- | -- |"]
         lines += ["| `{rule}` | {level} | {severity} | {purpose} |".format(**row) for row in rows]
     else:
         width = max(len(row["rule"]) for row in rows)
