@@ -38,7 +38,9 @@ LAYERS = (
     ("ir",),
     ("validation", "lowering"),
     ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "native_ops", "diff"),
+    ("view",),
     ("convert", "formatting", "driver", "terminal", "scaffold"),
+    ("outputs",),
     ("command",),
 )
 """Packages of the compiler from left to right: imports point left, or stay within a column."""

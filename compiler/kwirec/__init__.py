@@ -32,9 +32,12 @@ if TYPE_CHECKING:
     from kwirec.driver import load as load
     from kwirec.ir import Schema as Schema
     from kwirec.native import build_native as build_native
+    from kwirec.outputs import Emitted as Emitted
+    from kwirec.outputs import emit as emit
 
 _MODULES = {
     "Diagnostic": "kwirec.diagnostics.diagnostic",
+    "Emitted": "kwirec.outputs",
     "Generated": "kwirec.driver",
     "Level": "kwirec.diff",
     "Loaded": "kwirec.driver",
@@ -43,6 +46,7 @@ _MODULES = {
     "Schema": "kwirec.ir",
     "build_native": "kwirec.native",
     "compare": "kwirec.diff",
+    "emit": "kwirec.outputs",
     "generate": "kwirec.driver",
     "judge": "kwirec.diff",
     "load": "kwirec.driver",

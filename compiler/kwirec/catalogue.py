@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kwirec.diagnostics import codes
+from kwirec.diagnostics import codes, template_codes
 from kwirec.diagnostics.diagnostic import Code, Report, did_you_mean
 from kwirec.diagnostics.examples import ANOTHER_FILE
 from kwirec.diagnostics.source import Source
@@ -19,7 +19,11 @@ from kwirec.frontend.json_writer import json_definition
 from kwirec.frontend.krammar_writer import krammar_text
 from kwirec.validation import RULES
 
-CODES = (*(code for code in vars(codes).values() if isinstance(code, Code)), *(rule.code for rule in RULES))
+CODES = (
+    *(code for code in vars(codes).values() if isinstance(code, Code)),
+    *(rule.code for rule in RULES),
+    *(code for code in vars(template_codes).values() if isinstance(code, Code)),
+)
 
 BLOCKS: Mapping[str, str] = {
     "K0": "Reading and parsing",
@@ -31,6 +35,7 @@ BLOCKS: Mapping[str, str] = {
     "K6": "Tagged fields",
     "K7": "Messages, pairs, api keys and headers",
     "K8": "Enums",
+    "K9": "Templates of `kwirec emit`",
 }
 """Titles of the groups of codes, by their first two characters."""
 

@@ -67,7 +67,8 @@ def guide(
             raise click.UsageError(printable(str(problem))) from problem
 
     result = make_from(paths, form, report, notation, quiet, make)
-    echo(f"{result.messages} messages, {result.versions} versions; {files_text(result, only_check)}", err=True)
+    files = files_text(result.outcome, result.seconds, only_check)
+    echo(f"{result.messages} messages, {result.versions} versions; {files}", err=True)
     if not only_check:
         echo(f"open {(out / 'index.html').as_posix()}", err=True)
     elif not result.outcome.is_clean:

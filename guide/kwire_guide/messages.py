@@ -266,7 +266,7 @@ def message_view(
 
 def _versions(matrix: MessageMatrix, distinct: list[MessageLayout], releases: Releases) -> Iterator[VersionView]:
     before = -1
-    for facts in version_facts(matrix, releases.history):
+    for facts in version_facts(matrix.message, matrix.layouts, releases.history):
         version = int(str(facts["version"]))
         layout = distinct.index(matrix.shapes[version].layout)
         header = facts["header"]

@@ -217,14 +217,14 @@ def test_a_version_whose_module_was_left_out_is_not_published_rather_than_remove
     for version, releases in ((0, ("1.0", "2.0", "3.0")), (1, ("1.0",))):
         for release in releases:
             history.record_layout("Clock", version, matrix.shapes[version].layout.fingerprint, release)
-    assert [one["status"] for one in version_facts(matrix, history)] == ["not published", "removed", "removed"]
+    facts = version_facts(matrix.message, matrix.layouts, history)
+    assert [one["status"] for one in facts] == ["not published", "removed", "removed"]
     cells = [cells for _, cells in Releases(history).grid(matrix)]
     assert [(cell.span, cell.status) for cell in cells[0]] == [
         ("1.0 to 3.0", "accepted"),
         ("4.0 to 4.1", "not published"),
     ]
-    layouts = {version: shape.layout for version, shape in matrix.shapes.items()}
-    told = list(former(schema.messages[0], layouts, history))
+    told = list(former(schema.messages[0], matrix.layouts, history))
     assert told == ["Not published with 4.0 to 4.1: the module of this message was left out."]
 
 

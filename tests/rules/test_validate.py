@@ -173,7 +173,7 @@ def test_every_finding_of_every_rule_has_an_example() -> None:
         reached.add((frame.f_code.co_filename, frame.f_lineno))
         return note
 
-    examples = [code.offending for code in catalogue.CODES if code.number >= "K2"]
+    examples = [code.offending for code in catalogue.CODES if "K2" <= code.number < "K9"]
     for example in (*examples, *(example for example, _ in FINDINGS.values())):
         report = Report()
         schema = resolve([parse(one, report) for one in sources(example) if one.name != "errors.json"], report)

@@ -11,7 +11,7 @@ from kwire_rules.commands import Commands
 
 MODULES = {
     "definitions": ("check", "fmt", "dump", "convert"),
-    "output": ("generate", "new"),
+    "output": ("generate", "emit", "new"),
     "codes": ("explain", "rule_pages"),
     "comparison": ("merge", "diff", "lint_rules"),
 }

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -16,7 +17,11 @@ from kwirec.diagnostics.diagnostic import Report
 
 if TYPE_CHECKING:
     from kwirec.driver import Generated, Loaded, Phase
+    from kwirec.emitters.write import WriteOutcome
     from kwirec.frontend.notation import Notation
+    from kwirec.outputs import Emitted
+
+R = TypeVar("R")
 
 
 @click.command()
@@ -54,10 +59,15 @@ def generate(
     result = make_from(paths, form, report, notation, quiet, make, guide_url)
     outcome = result.outcome
     lead = f"{result.messages} messages, {result.versions} versions, {result.layouts} distinct layouts"
-    echo(f"{lead}; {outcome.lines} lines in {files_text(result, only_check)}", err=True)
+    echo(f"{lead}; {outcome.lines} lines in {files_text(outcome, result.seconds, only_check)}", err=True)
+    show_stale(outcome, out / package, "generate", only_check)
+
+
+def show_stale(outcome: WriteOutcome, folder: Path, command: str, only_check: bool) -> None:
+    """Print the files that a run with ``--check`` would change, and end the program if there are any."""
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
-            echo(f"{(out / package / path).as_posix()} is out of date: run `kwirec generate`", err=True)
+            echo(f"{(folder / path).as_posix()} is out of date: run `kwirec {command}`", err=True)
         sys.exit(FINDINGS)
 
 
@@ -67,10 +77,12 @@ def make_from(
     report: Report,
     notation: Notation | None,
     quiet: bool,
-    make: Callable[[Loaded, Phase], Generated],
+    make: Callable[[Loaded, Phase], R | None],
     guide_url: str = "",
-) -> Generated:
-    """Return the result of ``make`` for the definitions. Errors end the program, and other findings are counted."""
+) -> R:
+    """Return the result of ``make`` for the definitions. Errors, also those that ``make`` reports, end the program,
+    and other findings are counted.
+    """
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.terminal import phases
 
@@ -90,14 +102,92 @@ def make_from(
     return result
 
 
-def files_text(result: Generated, only_check: bool) -> str:
+def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
     """Return the number of files and their state in words."""
-    outcome = result.outcome
     differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")
     return (
         f"{outcome.unchanged + len(outcome.written)} files, {len(outcome.written)} {differ}, "
-        f"{len(outcome.removed)} {obsolete}; {result.seconds:.1f} s"
+        f"{len(outcome.removed)} {obsolete}; {seconds:.1f} s"
     )
+
+
+@click.command()
+@click.argument("templates")
+@options.paths
+@options.notation
+@options.reporting
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
+@click.option("--only", default="", metavar="SELECTION", help="Messages and versions: `Fetch*:13,Produce*:newest`.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the templates.")
+@click.option(
+    "--format-with",
+    "formatters",
+    multiple=True,
+    metavar="SUFFIX=COMMAND",
+    help="Format files by a command that reads standard input: `.go=gofmt`. Without one, black formats `.py`.",
+)
+@click.option("--timeout", type=click.FloatRange(0.1), default=60, show_default=True, help="CPU seconds to render.")
+@options.only_check
+@options.quiet
+def emit(
+    templates: str,
+    paths: Sequence[Path],
+    form: str,
+    report: Report,
+    out: Path,
+    only: str,
+    settings: Sequence[str],
+    formatters: Sequence[str],
+    timeout: float,
+    only_check: bool,
+    quiet: bool,
+    notation: Notation | None,
+) -> None:
+    """Render TEMPLATES with the definitions in PATHS, and write the files to a folder.
+
+    TEMPLATES is a folder of Jinja templates, or the name of one that comes with kwirec. Its `emit.toml` says what
+    each template runs once for. Templates are sandboxed. They reach no file, and time, memory and output are limited.
+
+    The files are written if there are no errors. In the folder, only files of an earlier run are replaced or removed:
+    any other file is an error.
+    """
+    from kwirec.outputs import Limits
+    from kwirec.outputs import emit as run
+    from kwirec.view import SelectionError
+
+    parameters = dict(_pair(one, "NAME=VALUE") for one in settings)
+    commands = {
+        suffix: shlex.split(command) for suffix, command in (_pair(one, "SUFFIX=COMMAND") for one in formatters)
+    }
+
+    def make(loaded: Loaded, phase: Phase) -> Emitted | None:
+        try:
+            return run(
+                loaded,
+                paths,
+                templates,
+                out=out,
+                report=report,
+                only=only,
+                parameters=parameters,
+                formatters=commands,
+                check=only_check,
+                limits=Limits(seconds=timeout),
+                phase=phase,
+            )
+        except SelectionError as problem:
+            raise click.UsageError(printable(f"--only: {problem}")) from problem
+
+    result = make_from(paths, form, report, notation, quiet, make)
+    echo(f"{result.messages} messages; {files_text(result.outcome, result.seconds, only_check)}", err=True)
+    show_stale(result.outcome, out, "emit", only_check)
+
+
+def _pair(text: str, form: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not (name and equals and value.strip()):
+        raise click.UsageError(f"{text!r} is not {form}")
+    return name, value
 
 
 @click.command()

@@ -85,7 +85,7 @@ def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
         "api_key": matrix.message.api_key,
         "versions": [
             {name: value for name, value in facts.items() if value not in (None, "")}
-            for facts in version_facts(matrix, history)
+            for facts in version_facts(matrix.message, matrix.layouts, history)
         ],
         "conversions": [
             {"from": str(source), "to": str(target)} | conversion.to_json()

@@ -81,6 +81,10 @@ class MessageMatrix:
     runs: tuple[VersionRange, ...]
 
     @property
+    def layouts(self) -> dict[int, MessageLayout]:
+        return {version: shape.layout for version, shape in self.shapes.items()}
+
+    @property
     def fields(self) -> dict[str, Field]:
         """The fields of all versions by path."""
         return {path: field for shape in self.shapes.values() for path, field in shape.fields.items()}

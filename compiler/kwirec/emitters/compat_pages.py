@@ -70,7 +70,7 @@ def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
     """One message of a page: rows of texts for the template."""
     return {
         "name": matrix.message.name,
-        "versions": list(version_facts(matrix, history)),
+        "versions": list(version_facts(matrix.message, matrix.layouts, history)),
         "runs": matrix.runs,
         "signs": [[source, *signs] for source, signs in matrix.signs()],
         "fields": list(matrix.fields_of_some_versions()),

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from kwire_rules import choose
-from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.ir.schema import Message
+from kwirec.lowering import MessageLayout
 from kwirec.lowering.headers import header_versions
 from kwirec.merge.history import ApiFacts, History, Span, release_runs, spans
 from kwirec.merge.proof import as_of
@@ -71,26 +71,26 @@ def chosen(client: Offer, broker: Offer) -> int | str | None:
     return choose(*(range(one.low, one.high + 1) for one in (client.accepted, broker.advertised, broker.accepted)))
 
 
-def version_facts(matrix: MessageMatrix, history: History) -> Iterator[dict[str, object]]:
+def version_facts(
+    message: Message, layouts: Mapping[int, MessageLayout], history: History
+) -> Iterator[dict[str, object]]:
     """Yield the facts about every version of a message, with its ``status`` in the newest release.
 
     ``releases`` are the spans of releases that have the version. ``other_bytes_in`` are the spans of these in which
     its bytes differed by more than missing later tagged fields. Both are empty if unknown. ``header`` is ``None`` for
     messages without a header. ``layout`` is a fingerprint.
     """
-    message = matrix.message
     headers = header_versions(message)
     releases = history.releases if message.is_rpc else {}
     apis = {name: facts[message.api_key] for name, facts in releases.items() if message.api_key in facts}
     accepts = {name: VersionRange.parse(api.accepts) for name, api in apis.items()}
     newest = history.names[-1] if history.releases else None
     unstable, deprecated = _marked(message, newest, apis)
-    for version, shape in matrix.shapes.items():
+    for version, layout in layouts.items():
         prints = history.prints(message.name, version)
         # Accepted versions are known for more releases than layouts.
         accepting = (name for name, versions in accepts.items() if version in versions)
         having = set(accepting if message.is_rpc else prints)
-        layout = shape.layout
         differing = (name for name, fingerprint in prints.items() if fingerprint != layout.fingerprint)
         others = (name for name in differing if prints[name] != as_of(layout, name).fingerprint)
         status = "unstable" if version in unstable else "deprecated" if version in deprecated else "stable"

@@ -20,11 +20,14 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from multiprocessing import get_context, parent_process
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from threading import Thread
+from types import MappingProxyType
 from typing import Any
 
 from kwirec.emitters.environment import Artifact
+from kwirec.emitters.formatters import FormatError as FormatError
+from kwirec.emitters.formatters import run_formatter
 from kwirec.files import STAGE, locked, read_regular, replace_files
 from kwirec.json_text import json_text
 
@@ -35,7 +38,12 @@ LIBRARIES = (".so", ".pyd")
 """The native build of a package lies next to its modules."""
 LINE_LENGTH = 118
 PROCESSES = 2
-_PATH = re.compile(r"(?:\w+/)*\w+(?:[.-]\w+)*\.(?:py|json|md|typed|html|css|js)")
+TEMPLATES = "templates"
+"""The entry of the manifest that only outputs of ``kwirec emit`` have."""
+_PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
+
+Commands = Mapping[str, Sequence[str]]
+"""Suffixes such as ``.go`` → commands that format standard input."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of formatted files and of all files."""
@@ -66,31 +74,46 @@ def write(
     origin: dict[str, str],
     check: bool = False,
     progress: Progress = lambda done, total: None,
+    commands: Commands = MappingProxyType({}),
 ) -> WriteOutcome:
-    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences.
+    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences. ``commands`` format files by
+    their suffix, and black those that end in ``.py``, unless they have a command.
 
-    Raises :class:`OutputNotGeneratedError` before anything is written if there are files that neither the manifest
-    nor ``artifacts`` have, or files to remove that changed since they were written.
+    Raises :class:`FormatError` if a file cannot be formatted, and :class:`OutputNotGeneratedError` if there are files
+    that neither the manifest nor ``artifacts`` have, or files to remove that changed since they were written. Nothing
+    is written then.
     """
     if folder.is_symlink():
         raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")
-    black = f"{version('black')}, lines of {LINE_LENGTH}"
-    origin = {"generator": f"{GENERATOR} {version('kwire')}", **origin, "black": black}
+    tools = {"black": f"{version('black')}, lines of {LINE_LENGTH}"}
+    tools |= {f"format *{suffix}": " ".join(command) for suffix, command in sorted(commands.items())}
+    origin = {"generator": f"{GENERATOR} {version('kwire')}", **origin, **tools}
     with nullcontext() if check else locked(folder):
-        return _write(artifacts, folder, origin, check, progress)
+        return _write(artifacts, folder, origin, tools, commands, check, progress)
 
 
 def _write(
-    artifacts: Sequence[Artifact], folder: Path, origin: dict[str, str], check: bool, progress: Progress
+    artifacts: Sequence[Artifact],
+    folder: Path,
+    origin: dict[str, str],
+    tools: dict[str, str],
+    commands: Commands,
+    check: bool,
+    progress: Progress,
 ) -> WriteOutcome:
     manifest = _read_manifest(folder)
+    if manifest and (TEMPLATES in manifest["origin"]) != (TEMPLATES in origin):
+        other = "emit" if TEMPLATES in manifest["origin"] else "generate"
+        raise OutputNotGeneratedError(
+            f"{folder.as_posix()} holds files of `{GENERATOR} {other}`: choose another folder"
+        )
     listed = {MANIFEST, *manifest["files"]} if manifest else set()
     present = set(_files(folder))
     unlisted = present - listed
     _refuse(folder, unlisted - {artifact.path for artifact in artifacts})
     # Checking trusts no file that may have been edited, including the manifest.
-    same_black = manifest and manifest["origin"].get("black") == origin["black"]
-    known: dict[str, Any] = manifest["files"] if same_black and not check else {}
+    same_tools = manifest and tools.items() <= manifest["origin"].items()
+    known: dict[str, Any] = manifest["files"] if same_tools and not check else {}
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
     stale: list[Artifact] = []
@@ -103,7 +126,7 @@ def _write(
         else:
             stale.append(artifact)
     changed: dict[str, str] = {}
-    for artifact, text in zip(stale, _formatted(stale, progress), strict=True):
+    for artifact, text in zip(stale, _formatted(stale, commands, progress), strict=True):
         entries[artifact.path] = {"source": _digest(artifact.text), "file": _digest(text)}
         outcome.lines += text.count("\n")
         if _read(folder / artifact.path) != text:
@@ -148,19 +171,23 @@ def _refuse_changed(folder: Path, entries: Mapping[str, Any]) -> None:
     _refuse(folder, changed, "are no longer generated, and not as kwirec wrote them")
 
 
-def _formatted(artifacts: Sequence[Artifact], progress: Progress) -> list[str]:
-    """Return the texts, Python formatted by black. Two processes pay off from a dozen modules on."""
-    texts = {artifact.path: artifact.text for artifact in artifacts if not _is_python(artifact)}
-    ordered = sorted(filter(_is_python, artifacts), key=lambda artifact: -len(artifact.text))
+def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Progress) -> list[str]:
+    """Return the formatted texts. Two processes of black pay off from a dozen modules on."""
+    texts = {artifact.path: artifact.text for artifact in artifacts}
+    for artifact in artifacts:
+        if artifact.text and (command := commands.get(PurePosixPath(artifact.path).suffix)):
+            texts[artifact.path] = run_formatter(command, artifact)
+    python = (artifact for artifact in artifacts if _is_python(artifact) and ".py" not in commands)
+    ordered = sorted(python, key=lambda artifact: -len(artifact.text))
     with ExitStack() as stack:
         map_: Callable[..., Iterable[str]] = map
         if len(ordered) >= 12 and (os.cpu_count() or 1) > 1:
             # Forking a process with a thread that shows progress can deadlock, hence spawn.
             pool = ProcessPoolExecutor(PROCESSES, get_context("spawn"), initializer=_end_with_parent)
             map_ = stack.enter_context(pool).map
-        for artifact, text in zip(ordered, map_(format_text, ordered), strict=True):
+        for number, (artifact, text) in enumerate(zip(ordered, map_(format_text, ordered), strict=True)):
             texts[artifact.path] = text
-            progress(len(texts), len(artifacts))
+            progress(len(artifacts) - len(ordered) + number + 1, len(artifacts))
     return [texts[artifact.path] for artifact in artifacts]
 
 
@@ -188,9 +215,13 @@ def format_text(artifact: Artifact) -> str:
     """
     import black  # importing black is as slow as importing the whole compiler
     from black.mode import Mode, TargetVersion
+    from black.parsing import InvalidInput
 
     once = getattr(black, "_format_str_once", black.format_str)
-    text: str = once(artifact.text, mode=Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311}))
+    try:
+        text: str = once(artifact.text, mode=Mode(line_length=LINE_LENGTH, target_versions={TargetVersion.PY311}))
+    except InvalidInput as problem:
+        raise FormatError(artifact.path, str(problem)) from None
     return text
 
 

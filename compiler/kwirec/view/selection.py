@@ -1,0 +1,67 @@
+"""``--only`` → messages and versions: ``Fetch*:13,Produce*:newest``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from kwirec.diagnostics.diagnostic import did_you_mean
+from kwirec.ir.schema import Message, Schema
+from kwirec.versions import ALL, VersionRange
+
+NEWEST = "newest"
+
+
+class SelectionError(ValueError):
+    """A selection that is not in its form, or that matches nothing."""
+
+
+@dataclass(frozen=True)
+class _Item:
+    pattern: str
+    versions: VersionRange | None
+    """``None`` for the newest version that is stable."""
+
+    def of(self, message: Message) -> frozenset[int]:
+        if not message.valid or not fnmatchcase(message.name, self.pattern):
+            return frozenset()
+        if self.versions is not None:
+            return frozenset(message.valid.intersect(self.versions))
+        is_alone = message.valid.low == message.valid.high
+        return frozenset({message.valid.high - (message.latest_unstable and not is_alone)})
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Messages by patterns of their names, each with its versions."""
+
+    items: tuple[_Item, ...]
+
+    @staticmethod
+    def parse(text: str, schema: Schema) -> Selection:
+        """Return the selection in a text. Raises :class:`SelectionError` for an item that selects nothing."""
+        found = []
+        for part in text.split(","):
+            pattern, colon, versions = (piece.strip() for piece in part.partition(":"))
+            try:
+                range_ = VersionRange.parse(versions) if colon and versions != NEWEST else None if colon else ALL
+            except ValueError as problem:
+                raise SelectionError(f"`{versions}` of `{part.strip()}`: {problem}, or `{NEWEST}`") from problem
+            item = _Item(pattern, range_)
+            if not any(map(item.of, schema.messages)):
+                raise SelectionError(_nothing(item, part.strip(), schema))
+            found.append(item)
+        return Selection(tuple(found))
+
+    def versions(self, message: Message) -> tuple[int, ...]:
+        """Return the versions of a message that are selected."""
+        return tuple(sorted(frozenset[int]().union(*(item.of(message) for item in self.items))))
+
+
+def _nothing(item: _Item, text: str, schema: Schema) -> str:
+    named = [message for message in schema.messages if message.valid and fnmatchcase(message.name, item.pattern)]
+    if named:
+        there = ", ".join(f"{message.name} has {message.valid}" for message in named[:3])
+        return f"`{text}` selects no version: {there}"
+    hint = did_you_mean(item.pattern, (message.name for message in schema.messages))
+    return f"`{text}` selects no message. {hint}".strip()

@@ -1,0 +1,150 @@
+"""Every mistake in a folder of templates is one finding, with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from kwirec import Report
+from kwirec.diagnostics.render_text import render_text
+from kwirec.outputs import Limits
+from kwirec.outputs.folder import read_templates
+from tests.outputs.conftest import Run
+
+TEMPLATES = {
+    "an open block": "{% for x in y %}",
+    "an unknown filter": "{{ schema | shout }}",
+    "an unknown name": "text\n{{ scheme }}",
+    "an unknown attribute": "{% for m in schema.messages %}\n{{ m.root.feilds }}\n{% endfor %}",
+    "an attribute of nothing": "{{ schema.message('Nobody').name }}",
+    "an unknown parameter": "{{ parameters.package }}",
+    "an unknown template": '{% include "other.jinja" %}',
+    "a template outside": '{% include "../../secret.jinja" %}',
+    "an absolute template": '{% import "/etc/passwd" as it %}',
+    "a wrong type": "{{ 1 + schema.messages }}",
+    "a method without a call": "{{ schema.message }}",
+    "no literal": "{{ schema.messages | go_literal }}",
+    "a refusal": '{{ fail("set a package") }}',
+    "a private attribute": "{{ schema.__class__.__mro__ }}",
+    "a private attribute by filter": '{{ schema | attr("__class__") }}',
+    "a private attribute by format": '{{ "{0.__class__}".format(schema) }}',
+    "globals of a function": "{{ fail.__globals__ }}",
+    "globals of a macro": "{% macro a() %}{% endmacro %}{{ a._func.__globals__ }}",
+    "a change of a list": "{% set a = [] %}{{ a.append(1) }}",
+    "randomness": "{{ [1, 2] | random }}",
+    "a macro without an end": "{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}",
+}
+
+OUTPUTS = {
+    "no TOML": "[[output]\n",
+    "an unknown key": "outputs = 1\n",
+    "an unknown key of an output": '[[output]]\ntemplate = "a.jinja"\neech = "message"\n',
+    "a wrong type": '[[output]]\ntemplate = "a.jinja"\n[[output]]\ntemplate = 1\n',
+    "no template": '[[output]]\npath = "a"\n',
+    "an unknown template": '[[output]]\ntemplate = "b.jinja"\n',
+    "an unknown unit": '[[output]]\ntemplate = "a.jinja"\neach = "mesage"  # what\n',
+    "a wrong parameter": '[parameters]\na = []\n[[output]]\ntemplate = "a.jinja"\n',
+    "a table": '[output]\ntemplate = "a.jinja"\n',
+    "an unknown name in a path": '[[output]]\ntemplate = "a.jinja"\npath = "{{ message }}.txt"\n',
+    "one path for all": '[[output]]\ntemplate = "a.jinja"\neach = "message"\npath = "a.txt"\n',
+    "one path for two": '[[output]]\ntemplate = "a.jinja"\n\n[[output]]\ntemplate = "a.jinja"\npath = "A"\n',
+    "a file as a folder": '[[output]]\ntemplate = "a.jinja"\n\n[[output]]\ntemplate = "a.jinja"\npath = "a/b"\n',
+}
+
+
+@pytest.mark.parametrize("case", TEMPLATES)
+def test_templates(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
+    found = run({"a.txt.jinja": TEMPLATES[case]})
+    assert (len(found.found), found.files) == (1, {})
+    assert found.text == snapshot
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_outputs(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
+    found = run({"emit.toml": OUTPUTS[case], "a.jinja": ""})
+    assert found.files == {}
+    assert set(found.found) <= {"K901", "K903", "K908"}
+    assert found.text == snapshot
+
+
+PATHS = {
+    "/etc/passwd": "it is absolute",
+    "../a": "it leads out of its folder",
+    "a/../../b": "it leads out of its folder",
+    "a//b": "parts of a path consist of letters, digits and `_.@+=-`",
+    "a\\\\b": "parts of a path consist of letters, digits and `_.@+=-`",
+    "C:a": "parts of a path consist of letters, digits and `_.@+=-`",
+    "a\\u202eb": "parts of a path consist of letters, digits and `_.@+=-`",
+    "nul.txt": "it is a device of Windows",
+    "a.": "Windows drops a dot at the end of a name",
+    "Manifest.json": "kwirec keeps its list of files there",
+    ".git/HEAD": "hidden files belong to other programs",
+    "__pycache__/a": "kwirec leaves files of this name alone",
+    "a.so": "kwirec leaves files of this name alone",
+    "a/" * 16 + "a": "it has more than 240 characters or 16 parts",
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_paths(run: Run, tmp_path: Path, path: str) -> None:
+    found = run({"emit.toml": f'[[output]]\ntemplate = "a.jinja"\npath = "{path}"\n', "a.jinja": "x"})
+    assert (found.found, found.files) == (["K907"], {})
+    assert PATHS[path] in found.text
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["templates"]
+
+
+ENDLESS = {
+    "loops": "text\n{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+    "numbers": "{{ 99999999 ** 99999999 }}",
+}
+
+
+@pytest.mark.parametrize("case", ENDLESS)
+def test_an_endless_template_ends(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
+    found = run({"a.txt.jinja": ENDLESS[case]}, limits=Limits(seconds=0.5))
+    assert (found.found, found.files) == (["K906"], {})
+    assert found.text == snapshot
+
+
+HUGE = {
+    "text": "{% for a in range(99999) %}xxxxxxxxxxxxxxxxxxxx{% endfor %}",
+    "one string": "{{ 'x' * 9999999 }}",
+    "memory": "{{ 'x' * 99999999999 }}",
+}
+
+
+@pytest.mark.parametrize("case", HUGE)
+def test_a_huge_output_ends(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
+    found = run({"a.txt.jinja": HUGE[case]}, limits=Limits(size=1 << 20, memory=1 << 30))
+    assert (found.found, found.files) == (["K906"], {})
+    assert found.text == snapshot
+
+
+def test_too_many_files(run: Run) -> None:
+    toml = '[[output]]\ntemplate = "a.jinja"\neach = "message"\npath = "{{ message }}"\n'
+    assert run({"emit.toml": toml, "a.jinja": ""}, limits=Limits(files=2)).found == ["K906"]
+
+
+def test_links_are_refused(run: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    """A link to a file could bring its text into the output, and so could a link to a folder."""
+    run({"a.txt.jinja": ""})
+    (tmp_path / "secret.jinja").write_text("secret")
+    (tmp_path / "templates/b.txt.jinja").symlink_to(tmp_path / "secret.jinja")
+    (tmp_path / "templates/more").symlink_to(tmp_path)
+    report = Report()
+    assert read_templates(tmp_path / "templates", report) is None
+    assert render_text(report.diagnostics).replace(tmp_path.as_posix(), "") == snapshot
+
+
+def test_invalid_python_is_a_finding(run: Run, snapshot: SnapshotAssertion) -> None:
+    found = run({"a.py.jinja": "x = ["})
+    assert (found.found, found.files) == (["K909"], {})
+    assert found.text == snapshot
+
+
+def test_a_command_that_fails_is_a_finding(run: Run) -> None:
+    found = run({"a.go.jinja": "x"}, formatters={".go": ["python3", "-c", "raise SystemExit('no Go')"]})
+    assert found.found == ["K909"]
+    assert "no Go" in found.text
