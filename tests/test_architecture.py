@@ -94,7 +94,18 @@ INSPECT_LAYERS = (
 )
 
 GUIDE_LAYERS = (
-    ("assets", "classes", "fields", "kips", "releases", "remarks", "rows", "synthetic_examples", "types"),
+    (
+        "api_errors",
+        "assets",
+        "classes",
+        "fields",
+        "kips",
+        "releases",
+        "remarks",
+        "rows",
+        "synthetic_examples",
+        "types",
+    ),
     ("changes", "examples", "former", "grammar", "rendering"),
     ("messages", "prose", "reasons"),
     ("chapters", "documents", "pages"),

@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -51,6 +52,7 @@ class ErrorCode:
     retriable: bool
     about: str = ""
     since: str = ""
+    aliases: Sequence[str] = ()
 
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
@@ -80,9 +82,9 @@ def read(path: Path) -> list[ErrorCode]:
 
 def write(path: Path, codes: list[ErrorCode]) -> None:
     """Write an ``errors.json``, an error a line."""
-    order = ("code", "name", "retriable", "since", "about")
+    order = ("code", "name", "retriable", "since", "aliases", "about")
     fields = (
-        {name: getattr(one, name) for name in order if name != "since" or one.since}
+        {name: getattr(one, name) for name in order if name not in ("since", "aliases") or getattr(one, name)}
         for one in sorted(codes, key=lambda one: one.code)
     )
     lines = ",\n".join(json.dumps(each, ensure_ascii=False) for each in fields)

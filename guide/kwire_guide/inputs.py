@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kwire_guide.api_errors import ApiErrors, read_api_errors
 from kwire_guide.chapters import Chapter, read_chapters
 from kwire_guide.documents import Document, read_documents
 from kwire_guide.examples import Recorded, read_examples
@@ -26,6 +27,7 @@ class Inputs:
     layouts: Layouts
     history: History
     errors: Sequence[ErrorDecl]
+    api_errors: ApiErrors
     recorded: Sequence[Recorded]
     chapters: Sequence[Chapter]
     documents: Sequence[Document]
@@ -45,6 +47,7 @@ def read_inputs(
         layouts=lower(loaded.schema),
         history=history_of(paths),
         errors=loaded.errors,
+        api_errors=read_api_errors(paths, loaded.errors),
         recorded=read_examples(paths),
         kips=read_kips(paths),
         chapters=read_chapters(paths),

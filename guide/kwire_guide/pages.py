@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import PurePosixPath
 
+from kwire_guide.api_errors import ApiError
 from kwire_guide.kips import Kips, kips_of
 from kwire_guide.messages import MessageView
 from kwirec.emitters.modules import ModuleGroup
@@ -61,6 +62,7 @@ class MessagePage(Page):
     kips: Kips
     negotiation: Sequence[Sequence[str]] = ()
     package: str = ""
+    errors: Sequence[ApiError] = ()
 
     @property
     def module(self) -> str:

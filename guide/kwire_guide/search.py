@@ -49,7 +49,8 @@ def _enums(inputs: Inputs) -> Iterator[Entry]:
 def _errors(inputs: Inputs) -> Iterator[Entry]:
     for one in inputs.errors:
         code = one.code.value
-        yield f"errors.html#{code}", one.name.value, f"error {code}", f"{code} error code {code}", one.about.value, 4
+        names = " ".join([f"{code} error code {code}", *(alias.value for alias in one.aliases)])
+        yield f"errors.html#{code}", one.name.value, f"error {code}", names, one.about.value, 4
 
 
 def _prose(inputs: Inputs) -> Iterator[Entry]:

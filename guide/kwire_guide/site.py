@@ -110,6 +110,7 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
             negotiation=table if len(table) > 1 else (),
             package=inputs.package,
             kips=inputs.kips,
+            errors=inputs.api_errors.get(title_of(group), ()) if key is not None else (),
         )
 
 

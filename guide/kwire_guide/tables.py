@@ -42,21 +42,24 @@ def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]
 
 
 def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[dict[str, object]]:
-    """Yield every error, with the APIs whose examples have it."""
+    """Yield every error, with the APIs that answer with it: those that list it, and those whose examples have it."""
     seen: dict[str, dict[str, str]] = {}
     for page in pages:
+        for listed in page.errors:
+            seen.setdefault(str(listed.code), {})[page.title] = f"{page.path}#errors"
         for view in page.messages:
             for layout in view.layouts:
                 if layout.example.source:
                     for span in layout.example.spans:
                         if span.name.endswith("error_code") and span.kind == "int16":
-                            seen.setdefault(str(span.value), {})[page.title] = page.path
+                            seen.setdefault(str(span.value), {}).setdefault(page.title, page.path)
     for one in sorted(errors, key=lambda error: error.code.value):
         yield {
             "code": one.code.value,
             "name": one.name.value,
             "retriable": one.retriable.value,
             "since": one.since.value if one.since else "",
+            "aliases": [alias.value for alias in one.aliases],
             "about": one.about.value,
             "seen": list(seen.get(str(one.code.value), {}).items()) if one.code.value else [],
         }

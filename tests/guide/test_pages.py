@@ -258,7 +258,15 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 
 PAGES = [
-    *("api/alarm.html", "api/clock.html", "enums.html", "errors.html", "guide/ticking.html", "index.html"),
+    *(
+        "api/alarm.html",
+        "api/clock.html",
+        "enums.html",
+        "errors.html",
+        "guide/ticking.html",
+        "index.html",
+        "kips.html",
+    ),
     *("metadata/gear_record.html", "project/docs/README.html", "project/docs/hands.html", "releases/1.0.0.html"),
     *("releases/1.1.0.html", "releases/2.0.0.html", "releases/index.html", "types.html"),
 ]

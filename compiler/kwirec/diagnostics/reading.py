@@ -52,7 +52,15 @@ class _Room:
 
 
 NOT_DEFINITIONS = frozenset(
-    {"releases.json", "layouts.json", "exceptions.json", "errors.json", "examples.jsonl", "kips.json"}
+    {
+        "releases.json",
+        "layouts.json",
+        "exceptions.json",
+        "errors.json",
+        "api_errors.json",
+        "examples.jsonl",
+        "kips.json",
+    }
 )
 """Files in folders of definitions that are not definitions."""
 

@@ -220,13 +220,15 @@ class EnumDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDecl:
-    """One error code of ``errors.json``; ``since`` is the first release that has it."""
+    """One error code of ``errors.json``. ``since`` is the first release that has it, and ``aliases`` are its other
+    names: former ones, and exceptions of libraries."""
 
     span: Span = field(compare=False, repr=False)
     code: Spanned[int]
     name: Spanned[str]
     retriable: Spanned[bool]
     since: Spanned[str] | None = None
+    aliases: tuple[Spanned[str], ...] = ()
     about: Spanned[str]
 
 
