@@ -9,6 +9,11 @@ KAFKA := $(UNION) --package kwire_kafka --out generated
 CLOCKWORK := tests/data/clockwork --package clockwork_wire --out tests/generated
 
 PAGES := README.md docs ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
+# Pages written by people: the others are compared with what writes them.
+MARKDOWN = $(shell find $(PAGES) $(UNION)/guide tests/data .github -name '*.md' \
+	-not -path 'docs/rules/*' -not -path 'docs/benchmarks/*' -not -path 'docs/commands/*' \
+	-not -path docs/api.md)
+SPELLED := $(PAGES) compiler runtime guide inspect spark testing templates tools message_defs
 
 export BASE ?= main
 FORMAT ?= text
@@ -60,9 +65,10 @@ native: $(READY)  ## compile runtime and codecs in place, what changed since the
 native-clean: $(READY)  ## remove what make native made: the tree is interpreted again
 	$(BIN)/python -m tools.native --clean
 
-docs: $(READY)  ## rewrite the page of every diagnostic code, the list of public names, and the newest release in pages
+docs: $(READY)  ## rewrite the pages of diagnostic codes, public names and commands, and the newest release in pages
 	$(BIN)/kwirec rule-pages docs/rules
 	$(BIN)/python -m tests.api_reference docs/api.md
+	$(BIN)/python -m tools.command_pages
 	$(BIN)/python -m tools.pages
 
 diff: $(READY)  ## what the working tree changes of the protocol since BASE=main; FORMAT=markdown, LEVEL=policy
@@ -88,9 +94,17 @@ test-long: $(READY)  ## the longest of them
 
 test-all: test test-long  ## all of them
 
-check: $(READY)  ## formatting, lint, types, definitions, and whether generated/ is up to date
+format: $(READY)  ## lay out Python, definitions and pages as make check expects them
+	$(BIN)/black --quiet $(OURS)
+	$(BIN)/ruff check --quiet --fix $(OURS)
+	$(BIN)/kwirec fmt $(UNION)
+	$(BIN)/mdformat $(MARKDOWN)
+
+check: $(READY)  ## formatting, spelling, lint, types, definitions, and whether generated/ is up to date
 	$(BIN)/black --quiet --check $(OURS)
 	$(BIN)/ruff check --quiet $(OURS)
+	$(BIN)/mdformat --check $(MARKDOWN)
+	$(BIN)/codespell $(SPELLED)
 	$(BIN)/mypy
 	$(BIN)/kwirec check --format $(FORMAT) $(UNION)
 	$(BIN)/kwirec fmt --check $(UNION)

@@ -55,14 +55,14 @@ WIDTH = 118
 HEAD = """\
 # Public names
 
-The names of each module's `__all__`, with the methods and properties of classes. Names that are not listed are
-internal. `make docs` writes this page from the code.
+This reference lists the names of each module's `__all__`, with the methods and properties of classes. Names that are
+not listed are internal. `make docs` writes this page from the code.
 """
 
 
 @dataclass(frozen=True)
 class Name:
-    """A public name: its full name, how it is called, and the first sentence about it."""
+    """A public name: its full name, its signature (empty for constants), and the first sentence about it."""
 
     full: str
     signature: str
@@ -86,22 +86,24 @@ def public_names(module: str) -> Iterator[Name]:
 
 def _section(module: str) -> Iterator[str]:
     home = import_module(module)
-    yield f"## `{module}`\n"
-    yield f"{first_sentence(inspect.getdoc(home) or '')}\n"
+    yield f"## {module}\n"
+    yield _wrapped(first_sentence(inspect.getdoc(home) or ""))
     for name in public_names(module):
-        yield from _entry(name, "")
+        yield f"### {name.full}\n"
+        if name.signature:
+            yield _wrapped(f"`{name.signature}`")
+        yield _wrapped(name.sentence)
+        if name.members:
+            yield "".join(_wrapped(f"- `{item.signature}` – {item.sentence}", "  ") for item in name.members)
     generated = sum(_is_generated_message(getattr(home, name)) for name in home.__all__)
     if generated:
         what = "model" if module.endswith("models") else "class"
-        yield f"- and the {what} of each of the {generated} messages."
-    yield ""
+        yield f"`{module}` also has the {what} of each of the {generated} messages.\n"
 
 
-def _entry(name: Name, indent: str) -> Iterator[str]:
-    yield f"{indent}- `{name.signature}`  "
-    yield f"{indent}  {name.sentence}"
-    for member in name.members:
-        yield from _entry(member, f"{indent}  ")
+def _wrapped(text: str, indent: str = "") -> str:
+    """Return a paragraph. Code breaks between words too, because Markdown reads a line end in code as a space."""
+    return textwrap.fill(text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def _is_generated_message(value: object) -> bool:
@@ -116,14 +118,14 @@ def _name(home: ModuleType, name: str, value: Any) -> Name:
     full = f"{home.__name__}.{name}"
     if inspect.isclass(value) and value.__module__ != "builtins":
         sentence = first_sentence(inspect.getdoc(value) or "")
-        return Name(full, f"class {name}{_constructor(value)}", sentence, tuple(_members(full, value)))
+        return Name(full, _class_signature(name, value), sentence, tuple(_members(full, value)))
     if inspect.isroutine(value):
         return Name(
             full,
             f"{_async(value)}{name}{_signature(value, method=inspect.ismethod(value))}",
             first_sentence(inspect.getdoc(value) or ""),
         )
-    return Name(full, name, first_sentence(_comment(home.__name__, name)))
+    return Name(full, "", first_sentence(_comment(home.__name__, name)))
 
 
 def _members(full: str, cls: type) -> Iterator[Name]:
@@ -138,6 +140,13 @@ def _members(full: str, cls: type) -> Iterator[Name]:
         elif inspect.isfunction(function):
             signature = f"{_async(function)}.{name}{_signature(function, method=True)}"
             yield Name(f"{full}.{name}", signature, first_sentence(inspect.getdoc(function) or ""))
+
+
+def _class_signature(name: str, cls: type) -> str:
+    """Return how to make an instance. Exceptions are raised, not made, by those who read the page."""
+    if issubclass(cls, Exception):
+        return ""
+    return f"class {name}{_constructor(cls)}"
 
 
 def _constructor(cls: type) -> str:

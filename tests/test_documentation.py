@@ -12,10 +12,12 @@ import pytest
 
 import kwire
 from kwire import DecodeError
+from kwire_guide.prose import read_prose
 from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
 from kwire_kafka.releases import RELEASES
 from kwirec.catalogue import in_other_notation
 from kwirec.frontend.syntax import ATTRIBUTES
+from tools.command_pages import FOLDER, command_pages
 from tools.pages import naming, pages
 
 ROOT = Path(__file__).parent.parent
@@ -155,12 +157,23 @@ def test_every_page_is_in_the_index() -> None:
         assert path.name == "README.md" or f"]({path.name})" in index
 
 
-def test_every_link_leads_to_a_file() -> None:
-    for path in [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")]:
+def test_every_link_leads_to_a_file_or_heading() -> None:
+    headings = {
+        path: {heading.anchor for heading in read_prose(path.read_text()).headings}
+        for path in [*ROOT.glob("*.md"), *DOCS.rglob("*.md")]
+    }
+    for path in headings:
         text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
-        for link in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
-            if "://" not in link:
-                assert (path.parent / link).exists(), f"{path.relative_to(ROOT)} links to {link}"
+        for file, anchor in re.findall(r"\]\(([^)#\s]*)#?([^)\s]*)\)", text):
+            if "://" not in file:
+                target = (path.parent / file).resolve() if file else path
+                assert target.exists(), f"{path.relative_to(ROOT)} links to {file}"
+                assert not anchor or anchor in headings[target], f"{path.relative_to(ROOT)} links to {file}#{anchor}"
+
+
+def test_the_pages_of_commands_are_up_to_date() -> None:
+    """``make docs`` writes them."""
+    assert {path.name: path.read_text("utf-8") for path in FOLDER.iterdir()} == command_pages()
 
 
 @pytest.mark.slow
