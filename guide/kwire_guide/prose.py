@@ -10,8 +10,9 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from kwire_guide.drawings import DRAWINGS
 from kwire_guide.kips import kip_address, split_at_kips
 from kwire_guide.rendering import visible
 
@@ -132,7 +133,8 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
 
 
 def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
-    """Put every table into a box of its own, which scrolls on narrow screens, and let keys reach blocks of code."""
+    """Put every table into a box of its own, which scrolls on narrow screens, let keys reach blocks of code, and draw
+    blocks that describe a drawing."""
     found: list[Token] = []
     number = 0
     for token in tokens:
@@ -141,15 +143,18 @@ def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
             box = f'<div class="scroll" role="region" aria-label="Table {number}" tabindex="0">'
             found.append(Token("html_block", "", 0, content=box))
         if token.type in ("fence", "code_block"):
-            token = Token(
-                "html_block", "", 0, content=f'<pre tabindex="0"><code>{escape(token.content)}</code></pre>'
-            )
+            draw = DRAWINGS.get(token.info.strip(), _code)
+            token = Token("html_block", "", 0, content=draw(token.content))
         if token.attrs.pop("style", None) == "text-align:right":  # pages allow no styles of elements
             token.attrSet("class", "number")
         found.append(token)
         if token.type == "table_close":
             found.append(Token("html_block", "", 0, content="</div>"))
     return found
+
+
+def _code(text: str) -> Markup:
+    return Markup('<pre tabindex="0"><code>{}</code></pre>').format(text)
 
 
 def _plain(inline: Token) -> str:

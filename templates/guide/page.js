@@ -435,3 +435,12 @@ document.addEventListener("keydown", event => {
     box.focus();
   }
 });
+
+for (const drawing of document.querySelectorAll(".drawing")) {
+  const light = event => {
+    const field = event.type === "mouseleave" ? undefined : event.target.closest("[data-field]")?.dataset.field;
+    for (const part of drawing.querySelectorAll("[data-field]")) part.classList.toggle("lit", part.dataset.field === field);
+  };
+  drawing.addEventListener("mouseover", light);
+  drawing.addEventListener("mouseleave", light);
+}
