@@ -201,6 +201,43 @@ def test_a_topic_that_cannot_be_read(
         TopicInput("packets", *arguments)
 
 
+@pytest.mark.parametrize("settled", [0, 5, 60])
+def test_spark_is_told_how_long_a_file_must_not_have_changed(tmp_path: Path, settled: int) -> None:
+    spark = MagicMock()
+    source = spark.readStream.format.return_value
+    FolderInput(str(tmp_path), settled).packets(spark)
+    spark.readStream.format.assert_called_once_with("kafka_packets")
+    assert source.mock_calls == [call.option("settled", settled), call.option().load(str(tmp_path))]
+
+
+@pytest.mark.parametrize(
+    ("config", "more"),
+    [
+        (None, {}),
+        ("", {}),
+        (
+            "bootstrap.servers=other:9\nsecurity.protocol=SSL\nclient.id=watch\nsubscribe=none\n",
+            {"kafka.security.protocol": "SSL", "kafka.client.id": "watch", "kafka.subscribe": "none"},
+        ),
+    ],
+)
+def test_a_topic_is_read_from_the_brokers_named_with_the_settings_of_the_file(
+    tmp_path: Path, config: str | None, more: dict[str, str]
+) -> None:
+    """Whatever brokers the file names: those of the command count."""
+    spark, path = MagicMock(), tmp_path / "consumer.properties"
+    path.write_text(config or "")
+    TopicInput("packets", "b:1,c:2", None if config is None else str(path), 1, None).packets(spark)
+    spark.readStream.format.assert_called_once_with("kafka")
+    assert spark.readStream.format().options.call_args.kwargs == {
+        "kafka.bootstrap.servers": "b:1,c:2",
+        "subscribe": "packets",
+        "startingOffsets": "earliest",
+        "maxOffsetsPerTrigger": "200000",
+        **more,
+    }
+
+
 def test_jars_of_the_connector_are_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("b.jar", "a.jar", "a.txt"):
