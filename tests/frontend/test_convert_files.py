@@ -18,6 +18,7 @@ from kwirec.frontend.json_writer import json_definition
 from kwirec.frontend.krammar_docs import read_doc, write_doc
 from kwirec.frontend.krammar_fields import TIMEOUT
 from kwirec.frontend.krammar_writer import krammar_text
+from kwirec.frontend.notation import Notation
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:
@@ -119,14 +120,17 @@ def test_a_timeout_is_written_without_a_type_if_all_of_it_is_as_usual(
     assert line in found.texts["Ask.krm"].splitlines()
 
 
-def test_files_of_several_folders_keep_their_places_in_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["krammar", "json"])
+def test_files_of_several_folders_keep_their_places_in_them(tmp_path: Path, to: Notation) -> None:
     for place in ("one/a/First.json", "two/b/Second.json"):
         path = tmp_path / place
         path.parent.mkdir(parents=True)
         path.write_text(clock(name=path.stem))
-    found = convert([tmp_path / "one", tmp_path / "two"], Report(), to="krammar", out=tmp_path / "out")
+    found = convert([tmp_path / "one", tmp_path / "two"], Report(), to=to, out=tmp_path / "out")
     assert found is not None
-    assert list(found.texts) == ["a/First.krm", "b/Second.krm"]
+    end = {"krammar": "krm", "json": "json"}[to]
+    assert list(found.texts) == [f"a/First.{end}", f"b/Second.{end}"]
+    assert all((tmp_path / "out" / path).read_text() == text for path, text in found.texts.items())
 
 
 def test_a_struct_that_nobody_uses_is_told_once(tmp_path: Path) -> None:

@@ -101,6 +101,30 @@ def test_enums_and_unusual_headers_are_kept(union: Union) -> None:
     assert union.definition("Phase") == phase
 
 
+def test_descriptions_of_the_union_stay_at_fields_and_structs(union: Union) -> None:
+    """Those of a struct are beside its field; a release says nothing of either."""
+    inner = field("Inner", "Inner", fields=[field("Deep")])
+    areas = field("Areas", "[]Area", fields=[field("Label", "string"), inner])
+    union.merge("1.0.0", request(field("Id"), ZONES, areas))
+    union.edit(
+        "ClockRequest", '"name": "Zones",', '"name": "Zones", "about": "The zones.", "structAbout": "A zone.",'
+    )
+    union.edit("ClockRequest", '"name": "Areas",', '"name": "Areas", "structAbout": "An area.",')
+    union.edit("ClockRequest", '"name": "Inner",', '"name": "Inner", "structAbout": "Within it.",')
+    union.edit("ClockRequest", '"name": "Deep",', '"name": "Deep", "about": "Below.",')
+    for release, valid in (("2.0.0", "0-2"), ("3.0.0", "1-3")):
+        told = field("Zones", "[]Zone", fields=[*ZONES["fields"], field("New", versions="2+")], about="Other.")
+        assert not union.merge(release, request(field("Id"), told, areas, valid=valid)).failed
+        text = union.definition("ClockRequest")
+        assert re.findall(r'"name": "(\w+)"|"((?:structA|a)bout)": "(.*?)"', text) == [
+            *[("ClockRequest", "", ""), ("", "about", ""), ("Id", "", "")],
+            *[("Zones", "", ""), ("", "about", "The zones."), ("", "structAbout", "A zone.")],
+            *[("Name", "", ""), ("Offset", "", ""), ("New", "", "")],
+            *[("Areas", "", ""), ("", "structAbout", "An area."), ("Label", "", "")],
+            *[("Inner", "", ""), ("", "structAbout", "Within it."), ("Deep", "", ""), ("", "about", "Below.")],
+        ]
+
+
 def test_a_file_that_was_moved_stays_where_it_is(union: Union) -> None:
     union.merge("1.0.0", request(field("Id")))
     (union.root / "clocks").mkdir()

@@ -19,6 +19,8 @@ COMMENTS = """\
 //
 // Versions 3-5 are KIP-34
 // and, on the next line, KIP-35.
+//
+// An empty line of the comment ends nothing: KIP-36
 { "name": "A", "about": "Version 2 is no comment: KIP-2" }
   // KIP-3 is after the comment.
   // Starting from version 7, it is flexible (KIP-482, KIP-483).
@@ -28,7 +30,8 @@ COMMENTS = """\
 
 
 def test_a_kip_is_of_the_versions_that_begin_its_comment() -> None:
-    found = [(12, [1]), (34, [3, 4, 5]), (35, [3, 4, 5]), (482, [7]), (483, [7]), (89, [8, 9]), (90, [8, 9])]
+    third = [3, 4, 5]
+    found = [(12, [1]), (34, third), (35, third), (36, third), (482, [7]), (483, [7]), (89, [8, 9]), (90, [8, 9])]
     assert list(kips(COMMENTS)) == [(version, kip) for kip, versions in found for version in versions]
 
 
