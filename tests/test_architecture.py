@@ -37,9 +37,9 @@ LAYERS = (
     ("frontend",),
     ("ir",),
     ("validation", "lowering"),
-    ("guide", "merge", "emitters", "dump", "catalogue", "config", "native", "native_ops", "diff"),
+    ("guide", "merge", "emitters", "dump", "json_schema", "catalogue", "config", "native", "native_ops", "diff"),
     ("view",),
-    ("convert", "formatting", "driver", "terminal", "scaffold"),
+    ("convert", "fixing", "formatting", "driver", "terminal", "scaffold"),
     ("outputs",),
     ("command",),
 )

@@ -59,7 +59,7 @@ def suggestion(word: str) -> str:
 def explain_text(code: Code) -> str:
     """Return the explanation of a code as plain text."""
     paragraphs = [
-        f"{code.number} {code.name} ({code.severity.value})",
+        f"{code.number} {code.name} ({_marks(code)})",
         _fill(code.what),
         _fill(code.why),
         f"Offending:\n\n{textwrap.indent(code.offending, '    ')}",
@@ -75,7 +75,7 @@ def page(code: Code) -> str:
     """Return the explanation of a code as a page in Markdown."""
     parts = [
         f"# {code.number}: {code.name}",
-        f"Severity: **{code.severity.value}**{', relaxable' if code.relaxable else ''} · [all rules](README.md)",
+        f"Severity: {_marks(code, '**')} · [all rules](README.md)",
         f"## What it finds\n\n{_fill(code.what)}",
         f"## Why it matters\n\n{_fill(code.why)}",
         f"## Offending\n\n{_in_both(code.offending, code.krammar)}",
@@ -113,7 +113,8 @@ def _index_lines() -> Iterator[str]:
     yield ""
     yield _fill(
         "Every finding has one of these codes. `kwirec explain K602` prints a page in the terminal. "
-        "Errors stop the compiler; warnings do not, but `kwirec check` fails; notes do neither. A project can "
+        "Errors stop the compiler; warnings do not, but `kwirec check` fails; notes do neither. "
+        "`kwirec check --fix` mends findings of fixable codes where only one correction makes sense. A project can "
         'change the severity of relaxable codes (`severity = { K207 = "off" }`) or waive single findings with a '
         "reason (`[[tool.kwirec.waivers]]`), both in its `pyproject.toml`."
     )
@@ -123,8 +124,13 @@ def _index_lines() -> Iterator[str]:
         yield "|---|---|---|---|"
         for code in CODES:
             if code.number.startswith(block):
-                severity = f"{code.severity.value}{', relaxable' if code.relaxable else ''}"
-                yield f"| [{code.number}]({code.number}.md) | {code.name} | {severity} | {code.what} |"
+                yield f"| [{code.number}]({code.number}.md) | {code.name} | {_marks(code)} | {code.what} |"
+
+
+def _marks(code: Code, bold: str = "") -> str:
+    """``warning, relaxable, fixable``"""
+    marks = {f"{bold}{code.severity.value}{bold}": True, "relaxable": code.relaxable, "fixable": code.fixable}
+    return ", ".join(mark for mark, holds in marks.items() if holds)
 
 
 def _how_to_change(code: Code) -> str:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.reading import read_sources
+from kwirec.diagnostics.source import Source
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.compat import emit_compatibility, history_of
 from kwirec.emitters.models import emit_models
@@ -62,13 +63,32 @@ def load(
     the indentation notation.
     """
     started = time.perf_counter()
-    sources = read_sources(paths, report)
+    sources, errors = read_all(paths, report)
+    return load_sources(sources, errors, report, phase, notation=notation, dialect=dialect, started=started)
+
+
+def read_all(paths: Sequence[Path], report: Report) -> tuple[list[Source], list[Source]]:
+    """Return the definitions in ``paths``, and the files of error codes beside them."""
+    files = [file for path in paths if (file := path / "errors.json").is_file()]
+    return read_sources(paths, report), read_sources(files, report)
+
+
+def load_sources(
+    sources: Sequence[Source],
+    error_codes: Iterable[Source],
+    report: Report,
+    phase: Phase = quiet,
+    *,
+    notation: Notation | None = None,
+    dialect: Dialect | None = None,
+    started: float = 0,
+) -> Loaded:
+    """Parse, resolve and validate what :func:`read_all` returns."""
     documents = []
     for number, source in enumerate(sources, 1):
         documents.append(parse(source, report, notation=notation, dialect=dialect))
         phase("parse", number, len(sources))
-    files = [file for path in paths if (file := path / "errors.json").is_file()]
-    errors = parse_errors(read_sources(files, report), report)
+    errors = parse_errors(error_codes, report)
     schema = resolve(documents, report)
     if validated := not report.has_errors():
         phase("check", 0, len(schema.messages))

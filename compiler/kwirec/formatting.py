@@ -6,6 +6,7 @@ Attributes, words and comments keep their order. Files with mistakes other than 
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
@@ -25,6 +26,8 @@ from kwirec.frontend.notation import Notation
 BUNDLES = (*ARCHIVE_SUFFIXES, ".jsonl")
 """Suffixes of files that hold many definitions for programs to read, and have no layout."""
 
+_BOM = BOM_UTF8.decode()
+
 STANDARD_INPUT = "standard input"
 
 _LOST = (codes.TRAILING_TOKENS, codes.REPEATED_ATTRIBUTE)
@@ -32,7 +35,7 @@ _LOST = (codes.TRAILING_TOKENS, codes.REPEATED_ATTRIBUTE)
 
 
 @dataclass(frozen=True)
-class Formatted:
+class Rewritten:
     """A file with its text before and after."""
 
     source: Source
@@ -49,16 +52,16 @@ class Formatted:
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
-def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Formatted]:
+def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Rewritten]:
     """Return the definition files in these files and folders, formatted, without bundles and archives.
 
     Files with mistakes are left out, and ``report`` has the mistakes.
     """
     sources = read_sources(paths, report)
-    return list(_formatted((one for one in sources if not _is_bundled(one)), report, notation))
+    return list(_formatted((one for one in sources if not is_bundled(one)), report, notation))
 
 
-def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Formatted | None:
+def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Rewritten | None:
     """Return the same for the content of one file, or ``None`` if it has mistakes."""
     if len(data) > MAX_BYTES:
         report.add(
@@ -68,19 +71,26 @@ def format_bytes(data: bytes, report: Report, *, notation: Notation | None = Non
     return next(_formatted(decode(STANDARD_INPUT, data, report), report, notation), None)
 
 
-def replace_texts(files: Sequence[Formatted]) -> None:
+def _has_bom(path: Path) -> bool:
+    """Return whether a file starts with the mark that some editors write before UTF-8."""
+    with path.open("rb") as file:
+        return file.read(len(BOM_UTF8)) == BOM_UTF8
+
+
+def replace_texts(files: Sequence[Rewritten]) -> None:
     """Write the changed files. Those of a folder change together. Raises ``OSError``."""
     folders: dict[Path, dict[str, str]] = {}
     for one in files:
         if one.is_changed:
             path = Path(one.source.name).resolve()
-            folders.setdefault(path.parent, {})[path.name] = one.text
+            mark = _BOM if _has_bom(path) else ""
+            folders.setdefault(path.parent, {})[path.name] = mark + one.text
     for folder, texts in folders.items():
         with locked(folder):
             replace_files(folder, texts)
 
 
-def _formatted(sources: Iterable[Source], report: Report, notation: Notation | None) -> Iterator[Formatted]:
+def _formatted(sources: Iterable[Source], report: Report, notation: Notation | None) -> Iterator[Rewritten]:
     for source in sources:
         own = Report()
         document = parse(source, own, notation=notation)
@@ -94,7 +104,7 @@ def _formatted(sources: Iterable[Source], report: Report, notation: Notation | N
                 report.merge(diagnostic)
         else:
             text = format_krammar(readable) if document.notation == "krammar" else format_json(readable)
-            yield Formatted(source, _with_line_ends(text, source.text))
+            yield Rewritten(source, _with_line_ends(text, source.text))
 
 
 def _indented(source: Source) -> Source | None:
@@ -111,7 +121,8 @@ def _loses_text(report: Report) -> bool:
     return any(one.code in _LOST for one in report.diagnostics)
 
 
-def _is_bundled(source: Source) -> bool:
+def is_bundled(source: Source) -> bool:
+    """Return whether a source is a member of an archive, or a bundle."""
     members = tuple(f"{suffix}!" for suffix in ARCHIVE_SUFFIXES)
     return any(mark in source.name for mark in members) or source.name.endswith(BUNDLES)
 

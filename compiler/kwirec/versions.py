@@ -125,6 +125,18 @@ ALL = VersionRange(0, MAX_VERSION)
 """Every version, written ``0+``."""
 
 
+_NEARLY = re.compile(rf"v?(?P<low>{_N})(?:\+|[ ]*-[ ]*v?(?P<high>{_N}))")
+
+
+def nearly_range(text: str) -> VersionRange | None:
+    """Return the range that a text can only mean, in the form of either notation and with spaces in it."""
+    if (match := _NEARLY.fullmatch(text.strip())) is None:
+        return None
+    low = int(match["low"])
+    high = MAX_VERSION if match["high"] is None else int(match["high"])
+    return VersionRange(low, high) if low <= high <= MAX_VERSION else None
+
+
 def runs_text(versions: Iterable[int]) -> str:
     """Return versions as ranges: ``0-3, 5``; empty for none."""
     return ", ".join(map(str, VersionRange.runs(versions)))

@@ -10,7 +10,7 @@ import click
 from kwire_rules.commands import Commands
 
 MODULES = {
-    "definitions": ("check", "fmt", "dump", "convert"),
+    "definitions": ("check", "fmt", "dump", "convert", "schema"),
     "output": ("generate", "emit", "new"),
     "codes": ("explain", "rule_pages"),
     "comparison": ("merge", "diff", "lint_rules"),

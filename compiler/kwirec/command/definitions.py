@@ -16,7 +16,8 @@ from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report, did_you_mean
 
 if TYPE_CHECKING:
-    from kwirec.formatting import Formatted
+    from kwirec.fixing import Fixed
+    from kwirec.formatting import Rewritten
     from kwirec.frontend.notation import Dialect, Notation
 
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 @options.notation
 @options.dialect
 @options.reporting
+@click.option("--fix", is_flag=True, help="Mend the findings of which only one correction makes sense.")
+@click.option("--diff", "only_diff", is_flag=True, help="Write nothing; print what --fix would change.")
 @options.guide_url
 def check(
     paths: Sequence[Path],
@@ -32,18 +35,51 @@ def check(
     report: Report,
     notation: Notation | None,
     dialect: Dialect | None,
+    fix: bool,
+    only_diff: bool,
     guide_url: str,
 ) -> None:
-    """Check definitions: files, folders, jars or zips that contain them."""
+    """Check definitions: files, folders, jars or zips that contain them.
+
+    With `--fix`, files are mended in place as far as a mistake has one correction. Comments and all other text stay.
+    `kwirec explain` says which codes have fixes. Findings that are left are printed.
+
+    The exit code is 1 for errors and warnings, and with --diff if anything would change.
+    """
     from kwirec.driver import load
 
-    loaded = load(paths, report, notation=notation, dialect=dialect)
-    show(report, form, loaded.schema, guide_url)
+    fixed = mend(paths, report, notation, dialect, only_diff=only_diff) if fix or only_diff else None
+    loaded = fixed.loaded if fixed else load(paths, report, notation=notation, dialect=dialect)
+    report = fixed.report if fixed else report
+    if not only_diff:
+        show(report, form, loaded.schema, guide_url)
     if form in ("text", "short"):
         count = sum(len(document.messages) for document in loaded.documents)
+        fixable = sum(1 for one in report.diagnostics if one.fix)
         show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
-        echo(f"{count} message{'' if count == 1 else 's'} checked: {counts(report, loaded)}", err=True)
-    sys.exit(status(report))
+        done = f"{'would fix' if only_diff else 'fixed'} {fixed.count}; " if fixed else ""
+        done += counts(report, loaded, " left" if fixed else "")
+        hint = f"; --fix mends {fixable}" if fixable and not fixed else ""
+        echo(f"{count} message{'' if count == 1 else 's'} checked: {done}{hint}", err=True)
+    sys.exit(max(status(report), FINDINGS if only_diff and fixed and fixed.count else CLEAN))
+
+
+def mend(
+    paths: Sequence[Path], report: Report, notation: Notation | None, dialect: Dialect | None, *, only_diff: bool
+) -> Fixed:
+    """Apply all fixes to the files, or print what they would change."""
+    from kwirec.fixing import fix_paths
+    from kwirec.formatting import replace_texts
+
+    fixed = fix_paths(paths, report, notation=notation, dialect=dialect)
+    if only_diff:
+        echo("".join(one.diff() for one in fixed.files), nl=False)
+        return fixed
+    try:
+        replace_texts(fixed.files)
+    except OSError as problem:
+        raise click.UsageError(printable(str(problem))) from problem
+    return fixed
 
 
 @click.command()
@@ -79,7 +115,7 @@ def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only
     sys.exit(max(status(report), FINDINGS if only_check and any(one.is_changed for one in files) else CLEAN))
 
 
-def _write_formatted(files: Sequence[Formatted], is_filter: bool) -> None:
+def _write_formatted(files: Sequence[Rewritten], is_filter: bool) -> None:
     """Write files in place, or the only one to standard output."""
     from kwirec.formatting import replace_texts
 
@@ -94,7 +130,7 @@ def _write_formatted(files: Sequence[Formatted], is_filter: bool) -> None:
             raise click.UsageError(printable(str(problem))) from problem
 
 
-def _show_formatted(files: Sequence[Formatted], report: Report, only_check: bool) -> None:
+def _show_formatted(files: Sequence[Rewritten], report: Report, only_check: bool) -> None:
     changed = [one.source.name for one in files if one.is_changed]
     for name in changed:
         echo(f"{'would format' if only_check else 'formatted'} {name}", err=True)
@@ -181,3 +217,11 @@ def convert(
         for path in result.changed:
             echo(f"{(out / path).as_posix()} is out of date: run `kwirec convert`", err=True)
         sys.exit(FINDINGS)
+
+
+@click.command()
+def schema() -> None:
+    """Print a JSON Schema of definition files, for editors."""
+    from kwirec.json_schema import schema_text
+
+    click.echo(schema_text(), nl=False)

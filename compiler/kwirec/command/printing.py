@@ -39,9 +39,9 @@ def show(report: Report, form: str, schema: Schema | None = None, guide: str = "
     click.echo(render(found, form, color=text and sys.stderr.isatty()), nl=False, err=text)
 
 
-def counts(report: Report, loaded: Loaded) -> str:
+def counts(report: Report, loaded: Loaded, left: str = "") -> str:
     """Return the number of findings of each severity, and whether the rules were applied to the definitions."""
-    return summary(report.diagnostics) + ("" if loaded.validated else "; later checks were not run")
+    return summary(report.diagnostics) + left + ("" if loaded.validated else "; later checks were not run")
 
 
 def show_unused(waivers: Iterable[Waiver]) -> None:

@@ -56,6 +56,7 @@ UNEXPECTED_TOKEN = Code(
     offending=clock().replace(",", "", 1),
     krammar=krammar("  Hour int8"),
     corrected=clock(),
+    fixable=True,
 )
 
 TRAILING_TOKENS = Code(
@@ -68,6 +69,7 @@ TRAILING_TOKENS = Code(
     relaxable=True,
     offending=clock() + " }",
     corrected=clock(),
+    fixable=True,
 )
 
 EMPTY_FILE = Code(
@@ -89,6 +91,7 @@ REPEATED_ATTRIBUTE = Code(
     offending=clock().replace('"validVersions"', '"validVersions": "0-2", "validVersions"'),
     krammar=krammar("  Hour: int8 // v1+, v1+"),
     corrected=clock(),
+    fixable=True,
 )
 
 NO_DEFINITIONS = Code(
@@ -118,6 +121,7 @@ UNKNOWN_ATTRIBUTE = Code(
     offending=clock(fields=ABSENT, feilds=[]),
     krammar=krammar("  Hour: int8 // ignorabel"),
     corrected=clock(),
+    fixable=True,
 )
 
 DUPLICATE_ATTRIBUTE = Code(
@@ -149,6 +153,7 @@ BAD_VERSION_RANGE = Code(
     offending=clock(validVersions="0..2"),
     krammar=krammar("  Hour: int8 // v1"),
     corrected=clock(),
+    fixable=True,
 )
 
 BAD_TYPE = Code(
@@ -159,6 +164,7 @@ BAD_TYPE = Code(
     offending=clock(field("Ticks", "int64[]")),
     krammar=krammar("  Hours: int8[]"),
     corrected=clock(field("Ticks", "[]int64")),
+    fixable=True,
 )
 
 UNKNOWN_MESSAGE_TYPE = Code(
@@ -169,6 +175,7 @@ UNKNOWN_MESSAGE_TYPE = Code(
     why="The type decides which attributes a message needs and how its bytes are framed.",
     offending=clock(type="dta"),
     corrected=clock(),
+    fixable=True,
 )
 
 BAD_ERROR = Code(
@@ -184,6 +191,7 @@ BAD_ERROR = Code(
     corrected=files(
         clock(), '// errors.json\n[{ "code": 1, "name": "TOO_LATE", "retriable": false, "about": "Late." }]'
     ),
+    fixable=True,
 )
 
 BAD_INDENTATION = Code(
@@ -205,6 +213,7 @@ SPACING = Code(
     relaxable=True,
     offending=krammar().replace("int8", "int8 "),
     corrected=krammar(),
+    fixable=True,
 )
 
 NOT_FRANZ_GO = Code(
@@ -288,6 +297,7 @@ UNKNOWN_TYPE = Code(
     "Capitalised names are structs, defined inline by `fields` of the field or in `commonStructs`.",
     offending=clock(field("Zone", "strng")),
     corrected=clock(field("Zone", "string")),
+    fixable=True,
 )
 
 STRUCT_REDEFINED = Code(
@@ -316,6 +326,7 @@ BAD_DEFAULT = Code(
     "uuid is 16 bytes in base64; bytes, arrays and structs default to empty or `null`.",
     offending=clock(field("Hour", "int8", default="200")),
     corrected=clock(field("Hour", "int8", default="-1")),
+    fixable=True,
 )
 
 MESSAGE_REDEFINED = Code(
@@ -337,6 +348,7 @@ UNKNOWN_ENUM = Code(
     relaxable=True,
     offending=files(clock(field("Phase", "int8", enum="Fase")), enum(value("NEW", 0))),
     corrected=files(clock(field("Phase", "int8", enum="Phase")), enum(value("NEW", 0))),
+    fixable=True,
 )
 
 ENUM_REDEFINED = Code(

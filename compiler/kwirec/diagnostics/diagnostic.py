@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import TypedDict, TypeVar, Unpack
 
+from kwirec.diagnostics.edits import Fix
 from kwirec.diagnostics.source import Span
 from kwirec.versions import ALL, VersionRange
 
@@ -51,6 +52,8 @@ class Code:
     relaxable: bool = False
     krammar: str = ""
     """The offending example in the indentation notation, where it cannot be converted."""
+    fixable: bool = False
+    """Whether ``kwirec check --fix`` mends findings, at least some of them."""
 
     def __str__(self) -> str:
         return self.number
@@ -69,7 +72,7 @@ class Finding:
     """The result of a check: a self-contained message, the primary span and further labels, notes and helps.
 
     ``message_name`` and ``field_path`` identify the affected part of the protocol; waivers match them. ``guide`` is
-    the address of a page about it, empty without one.
+    the address of a page about it, empty without one. ``fix`` is empty unless the correction is certain.
     """
 
     message: str
@@ -80,6 +83,7 @@ class Finding:
     message_name: str | None = None
     field_path: str | None = None
     guide: str = ""
+    fix: Fix = ()
 
 
 class Details(TypedDict, total=False):
@@ -90,6 +94,7 @@ class Details(TypedDict, total=False):
     helps: Iterable[str]
     message_name: str | None
     field_path: str | None
+    fix: Fix
 
 
 def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
@@ -102,6 +107,7 @@ def finding(message: str, span: Span, label: str = "", **details: Unpack[Details
         helps=tuple(filter(None, details.get("helps", ()))),
         message_name=details.get("message_name"),
         field_path=details.get("field_path"),
+        fix=details.get("fix", ()),
     )
 
 
@@ -237,3 +243,23 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
     """``did you mean `x`?`` for the most similar candidate, or an empty string."""
     found = closest(word, candidates)
     return f"did you mean `{found}`?" if found else ""
+
+
+def meant(word: str, candidates: Iterable[str]) -> str | None:
+    """Return the candidate that ``word`` can only be a slip of: another case, or one letter that is wrong, missing,
+    added or in the place of its neighbour. ``None`` if there is none, or more than one.
+    """
+    found = {candidate for candidate in candidates if _is_slip(word, candidate)}
+    same = {candidate for candidate in found if candidate.casefold() == word.casefold()}
+    return next(iter(same or found)) if len(same or found) == 1 else None
+
+
+def _is_slip(word: str, other: str) -> bool:
+    if word.casefold() == other.casefold():
+        return word != other
+    if min(len(word), len(other)) < 3 or [*filter(str.isdigit, word)] != [*filter(str.isdigit, other)]:
+        return False
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(word, other, strict=False)))
+    mine, theirs = word[same:], other[same:]
+    swapped = mine[:2] == theirs[:2][::-1] and mine[2:] == theirs[2:]
+    return swapped or mine[1:] == theirs[1:] or mine[1:] == theirs or mine == theirs[1:]

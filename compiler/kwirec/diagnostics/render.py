@@ -48,6 +48,7 @@ def _as_dict(diagnostic: Diagnostic) -> dict[str, Any]:
         "message_name": diagnostic.message_name,
         "field": diagnostic.field_path,
         **({"guide": diagnostic.guide} if diagnostic.guide else {}),
+        **({"fix": [{**_place(one.span), "text": one.text} for one in diagnostic.fix]} if diagnostic.fix else {}),
     }
 
 

@@ -61,7 +61,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
-_SKIPPED = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+SKIPPED = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
+"""Pattern of white space and comments between two tokens."""
+
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 
 
@@ -102,7 +104,7 @@ def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[T
 
 def leading_comment(text: str) -> str:
     """Return the comment lines before the first token, without white space at their ends."""
-    match = _SKIPPED.match(text)
+    match = SKIPPED.match(text)
     return "\n".join(line.rstrip() for line in match[0].strip().split("\n")) if match is not None else ""
 
 

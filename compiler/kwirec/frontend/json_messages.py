@@ -14,8 +14,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Report, Severity, closest
+from kwirec.diagnostics.diagnostic import Report, Severity, closest, meant
+from kwirec.diagnostics.edits import Fix, replaced
 from kwirec.diagnostics.source import Source, Span
+from kwirec.frontend.edits import renamed, without
 from kwirec.frontend.json_comments import bundle_comments, node_comments
 from kwirec.frontend.json_lexer import leading_comment
 from kwirec.frontend.json_parser import (
@@ -44,12 +46,13 @@ from kwirec.frontend.syntax import (
     StructDecl,
     TypeExpr,
 )
-from kwirec.versions import NONE, RELEASE, VersionRange
+from kwirec.versions import NONE, RELEASE, VersionRange, nearly_range
 
 T = TypeVar("T")
 N = TypeVar("N", MessageDecl, StructDecl, FieldDecl, EnumDecl, EnumValueDecl, ErrorDecl)
 
-_TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
+TYPE = re.compile(r"\s*(?P<arrays>(?:\[\]\s*)*)(?P<name>[A-Za-z][A-Za-z0-9_]*)\s*")
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
 _ERROR_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _INTEGER = re.compile(r"-?([0-9]{1,99}|0[xX][0-9a-fA-F]{1,99})")
 
@@ -99,6 +102,7 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
     values = [value for source in sources for value in parse_values(source, report)]
     errors = [error for value in values for error in reader.nodes(value, "errors.json", ErrorDecl)]
     first: dict[str | int, Span] = {}
+    names = {error.name.value for error in errors}
     for error in errors:
         for part in (error.code, error.name):
             if isinstance(part.value, int) and not -0x8000 <= part.value <= 0x7FFF:
@@ -110,11 +114,24 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
             else:
                 continue
             others = [(earlier, "first used here")] if earlier is not part.span else []
-            report.add(codes.BAD_ERROR, f"`{part.value}` cannot identify an error", part.span, label, others=others)
+            what = f"`{part.value}` cannot identify an error"
+            fix = _name_fix(part.value, part.span, names)
+            report.add(codes.BAD_ERROR, what, part.span, label, others=others, fix=fix)
         if error.since and not RELEASE.fullmatch(error.since.value):
             label = "expected numbers separated by dots"
             report.add(codes.BAD_ERROR, f"`{error.since.value}` is not a release", error.since.span, label)
     return tuple(errors)
+
+
+def _name_fix(name: str | int, span: Span, taken: set[str]) -> Fix:
+    """Return the fix that writes the name of an error in capitals, with underscores for all other signs."""
+    if not isinstance(name, str) or not name.isascii() or _ERROR_NAME.fullmatch(name):
+        return ()
+    constant = re.sub("[^A-Z0-9]+", "_", name.upper()).strip("_")
+    if not _ERROR_NAME.fullmatch(constant) or constant in taken:
+        return ()
+    taken.add(constant)
+    return replaced(span, f'"{constant}"')
 
 
 def _written_twice(report: Report, member: JsonMember, first: JsonMember, what: str) -> None:
@@ -124,6 +141,7 @@ def _written_twice(report: Report, member: JsonMember, first: JsonMember, what: 
         f"{what} `{member.key}` is written twice" + (" with the same value" if same else ""),
         member.key_span,
         others=[(first.key_span, "first written here")],
+        fix=without(member.value.span, "json") if same else (),
     )
 
 
@@ -136,18 +154,23 @@ def _attributes(
     values: dict[str, JsonValue] = {}
     misspelt: set[str] = set()
     first: dict[str, JsonMember] = {}
+    free: set[str] | None = None
     for member in report.until_full(value.members):
         if member.key in first:
             _written_twice(report, member, first[member.key], "attribute")
         elif member.key not in known:
-            meant = closest(member.key, known)
+            similar = closest(member.key, known)
+            free = set(known).difference(one.key for one in value.members) if free is None else free
+            slip = meant(member.key, free)
+            free.discard(slip or "")
             report.add(
                 codes.UNKNOWN_ATTRIBUTE,
                 f"{_a(what)} has no attribute `{member.key}`",
                 member.key_span,
-                helps=[f"did you mean `{meant}`?" if meant else f"known attributes: {', '.join(known)}"],
+                helps=[f"did you mean `{similar}`?" if similar else f"known attributes: {', '.join(known)}"],
+                fix=renamed(member.key_span, member.key, slip),
             )
-            misspelt.update([meant] if meant else [])
+            misspelt.update(filter(None, (similar, slip)))
         else:
             values[member.key] = member.value
         first.setdefault(member.key, member)
@@ -255,7 +278,11 @@ class _Reader:
             return Spanned(VersionRange.parse(text), value.span)
         except ValueError as problem:
             self._report.add(
-                codes.BAD_VERSION_RANGE, f"`{text}` is not a range of versions", value.span, label=str(problem)
+                codes.BAD_VERSION_RANGE,
+                f"`{text}` is not a range of versions",
+                value.span,
+                label=str(problem),
+                fix=replaced(value.span, f'"{near}"') if (near := nearly_range(text)) else (),
             )
             return None
 
@@ -281,14 +308,16 @@ class _Reader:
         """type: "[]"* NAME"""
         if (text := self.text(value, name)) is None:
             return None
-        match = _TYPE.fullmatch(text.value)
+        match = TYPE.fullmatch(text.value)
         if match is None:
             label = "`[]` needs an element type" if text.value.strip() == "[]" else "not a type"
             element = text.value.removesuffix("[]")
             helps = [f"arrays are written `[]{element}`"] if element != text.value and element.strip("[] ") else []
             if text.value.lower().startswith("map<"):
                 helps = ["a map is an array of structs, `[]Entry`, with a field for the key and one for the value"]
-            self._report.add(codes.BAD_TYPE, f"`{text.value}` is not a valid type", text.span, label, helps=helps)
+            fix = replaced(text.span, f'"[]{element}"') if helps and _NAME.fullmatch(element) else ()
+            what = f"`{text.value}` is not a valid type"
+            self._report.add(codes.BAD_TYPE, what, text.span, label, helps=helps, fix=fix)
             return None
         inside = text.span.within(1 + match.start("name"), 1 + match.end("name"))
         if inside.text != match["name"]:  # written with escapes
@@ -310,23 +339,28 @@ class _Reader:
         )
 
 
+REQUIRED: Mapping[type, tuple[str, ...]] = {
+    MessageDecl: ("type", "name", "validVersions"),
+    StructDecl: ("name", "versions", "fields"),
+    FieldDecl: ("name", "type"),
+    EnumDecl: ("type", "name", "valueType", "values"),
+    EnumValueDecl: ("name", "value"),
+    ErrorDecl: ("code", "name", "retriable", "about"),
+}
+"""The attributes that each definition must have. Messages need fields unless they have no version, and fields need
+versions unless they are tagged.
+"""
+
+
 def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
     """Return the attributes that a definition must have, given the attributes that it has."""
     if node is MessageDecl:
         versions = parts.get("valid_versions")
         reserved = isinstance(versions, Spanned) and versions.value == NONE
-        return ("type", "name", "validVersions", *(() if reserved else ("fields",)))
+        return (*REQUIRED[node], *(() if reserved else ("fields",)))
     if node is FieldDecl:
-        return ("name", "type", *(() if "tagged_versions" in parts else ("versions",)))
-    return _REQUIRED[node]
-
-
-_REQUIRED = {
-    StructDecl: ("name", "versions", "fields"),
-    EnumDecl: ("type", "name", "valueType", "values"),
-    EnumValueDecl: ("name", "value"),
-    ErrorDecl: ("code", "name", "retriable", "about"),
-}
+        return (*REQUIRED[node], *(() if "tagged_versions" in parts else ("versions",)))
+    return REQUIRED[node]
 
 
 _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {

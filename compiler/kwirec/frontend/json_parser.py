@@ -6,13 +6,15 @@ comma or bracket, so that all mistakes of a file are found in one run.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean
+from kwirec.diagnostics.diagnostic import Report, Severity, did_you_mean, meant
+from kwirec.diagnostics.edits import Fix, replaced
 from kwirec.diagnostics.source import Source, Span
-from kwirec.frontend.json_lexer import Kind, Token, tokenize
+from kwirec.frontend.json_lexer import SKIPPED, Kind, Token, tokenize
 
 
 class JsonScalar(NamedTuple):
@@ -53,6 +55,11 @@ MAX_DEPTH = 100
 """How deep values may nest. Kafka's definitions have about ten levels; the limit makes hostile text harmless."""
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+_UNQUOTED = re.compile(r"(?P<quote>'?)(?P<text>[A-Za-z][A-Za-z0-9_+-]*)(?P=quote)")
+_OTHER_LANGUAGES = frozenset({"None", "nil", "undefined", "NaN", "Infinity"})
+"""Words for values that JSON writes in another way, or not at all."""
+_COLONS = re.compile(r":(?:[ \t]*:)*(?=[ \t]*[\"{\[0-9tfn-])")
+_BRACKETS = re.compile(r"[\s}\],]*")
 
 
 def describe(value: JsonValue) -> str:
@@ -84,12 +91,15 @@ def parse_values(
     values: list[JsonValue] = []
     while parser.token.kind is not Kind.END:
         if values and not many:
+            end = values[0].span.end
+            is_only_brackets = _BRACKETS.fullmatch(source.text, end) is not None
             report.add(
                 codes.TRAILING_TOKENS,
                 "text after the end of the definition",
                 parser.token.span,
                 label="ignored from here",
-                others=[(Span(source, values[0].span.end - 1, values[0].span.end), "the definition ends here")],
+                others=[(Span(source, end - 1, end), "the definition ends here")],
+                fix=replaced(Span(source, end, len(source.text.rstrip())), "") if is_only_brackets else (),
             )
             break
         values.append(parser.root())
@@ -104,11 +114,13 @@ class _Parser:
         self._report = report
         self._depth = 0
         self._blamed: Token | None = None
+        self._end = 0
         self.token = next(self._tokens)
 
     def _advance(self) -> Token:
         token = self.token
         if token.kind is not Kind.END:
+            self._end = token.span.end
             self.token = next(self._tokens)
         return token
 
@@ -123,7 +135,7 @@ class _Parser:
             self._advance()
         return value
 
-    def value(self) -> JsonValue:
+    def value(self, fix: Fix = ()) -> JsonValue:
         """value: object | array | STRING | NUMBER | "true" | "false" | "null" """
         token = self.token
         if token.kind in (Kind.STRING, Kind.NUMBER):
@@ -148,9 +160,11 @@ class _Parser:
                 token.span,
                 label="expected a value",
                 helps=[did_you_mean(token.text, _WORDS) or "strings need double quotes"],
+                fix=_word_fix(token),
             )
             return JsonWrong(token.span)
-        self._unexpected("a value")
+        colons = _COLONS.match(token.source.text, token.start)
+        self._unexpected("a value", fix=fix if colons is None else replaced(Span(token.source, *colons.span()), ""))
         if not self._at(":"):
             return JsonWrong(token.span)
         while self._at(":"):  # one too many, before the value
@@ -180,7 +194,7 @@ class _Parser:
     def member(self) -> JsonMember | None:
         """member: STRING ":" value"""
         if self.token.kind is not Kind.STRING:
-            self._unexpected("an attribute name in double quotes")
+            self._unexpected("an attribute name in double quotes", fix=self._extra_comma() or self._name_fix())
         if self._at("{"):  # a closing brace is missing, and the next item of the enclosing list starts
             return None
         if self.token.kind not in (Kind.STRING, Kind.WORD):
@@ -194,7 +208,7 @@ class _Parser:
         if key.kind is Kind.WORD:
             self._skip_to_separator()
             return None
-        self._unexpected("`:`")
+        self._unexpected("`:`", fix=self._colon_fix())
         if self._at(",") or self._at("}"):
             return JsonMember(name, key.span, JsonWrong(key.span))
         value = self.value()
@@ -208,7 +222,7 @@ class _Parser:
         start = self._advance()
         items: list[JsonValue] = []
         while not self._at("]") and self.token.kind is not Kind.END:
-            items.append(self.value())
+            items.append(self.value(self._extra_comma()))
             if not self._separator("]", start):
                 break
         return JsonArray(tuple(items), start.span.to(self._close("]", start)))
@@ -223,6 +237,7 @@ class _Parser:
                     f"comma before the closing `{closing}`",
                     comma.span,
                     helps=["remove the comma"],
+                    fix=replaced(comma.span, ""),
                 )
             return True
         if self._at(closing) or self.token.kind is Kind.END or self._at("}") or self._at("]"):
@@ -236,6 +251,7 @@ class _Parser:
                 self.token.span,
                 label="a comma is missing before this" if goes_on else "",
                 others=[] if goes_on else [(start.span, "in what opens here")],
+                fix=self._inserted(",") if goes_on and (closing == "]" or self._is_name()) else (),
             )
         if not goes_on:
             self._skip_to_separator()
@@ -277,14 +293,49 @@ class _Parser:
     def _found(self) -> str:
         return self.token.kind.value if self.token.kind is Kind.END else f"`{_shortened(self.token.text)}`"
 
-    def _unexpected(self, wanted: str, *others: tuple[Span, str]) -> None:
+    def _extra_comma(self) -> Fix:
+        return replaced(self.token.span, "") if self._at(",") else ()
+
+    def _name_fix(self) -> Fix:
+        """Return quotes for the name of an attribute."""
+        match = _UNQUOTED.fullmatch(self.token.text) if self.token.kind is Kind.WORD else None
+        return replaced(self.token.span, f'"{match["text"]}"') if match is not None and self._is_name() else ()
+
+    def _colon_fix(self) -> Fix:
+        """Return a colon after the name of an attribute, if its value follows."""
+        is_value = self.token.kind in (Kind.STRING, Kind.NUMBER) or self._at("{") or self._at("[")
+        return self._inserted(":") if is_value and not self._is_name() else ()
+
+    def _inserted(self, sign: str) -> Fix:
+        """Return a sign after the token before this one."""
+        return replaced(Span(self.token.source, self._end, self._end), sign)
+
+    def _is_name(self) -> bool:
+        """Return whether a colon follows this token."""
+        match = SKIPPED.match(self.token.source.text, self.token.span.end)
+        return match is not None and self.token.source.text.startswith(":", match.end())
+
+    def _unexpected(self, wanted: str, *others: tuple[Span, str], fix: Fix = ()) -> None:
         """Report the current token, unless it was already blamed for something."""
         if self.token is self._blamed or (self.token.kind is Kind.END and self.token.text):
             return
         self._blamed = self.token
         self._report.add(
-            codes.UNEXPECTED_TOKEN, f"expected {wanted}, found {self._found()}", self.token.span, others=others
+            codes.UNEXPECTED_TOKEN,
+            f"expected {wanted}, found {self._found()}",
+            self.token.span,
+            others=others,
+            fix=fix,
         )
+
+
+def _word_fix(word: Token) -> Fix:
+    """Return the value that a word can only mean: one of JSON's words, or a string without its quotes."""
+    if (known := meant(word.text, _WORDS)) is not None:
+        return replaced(word.span, known)
+    match = _UNQUOTED.fullmatch(word.text)
+    is_text = match is not None and match["text"] not in _OTHER_LANGUAGES
+    return replaced(word.span, f'"{match["text"]}"') if match is not None and is_text else ()
 
 
 def _shortened(text: str) -> str:

@@ -18,8 +18,8 @@ from kwirec.frontend.krammar_fields import (
 )
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT, REMARK
 from kwirec.frontend.krammar_parser import NAME, SPECIAL
-from kwirec.frontend.krammar_types import EMPTY, ENUM
-from kwirec.frontend.krammar_words import FIELD_WORDS, Losses, range_text
+from kwirec.frontend.krammar_types import EMPTY, ENUM, range_text
+from kwirec.frontend.krammar_words import FIELD_WORDS, Losses
 from kwirec.frontend.syntax import Comment, FieldDecl, Spanned
 from kwirec.json_text import json_line
 from kwirec.versions import NONE, VersionRange

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.edits import replaced
 from kwirec.diagnostics.source import Source, Span
 
 INDENT = "  "
@@ -71,7 +72,9 @@ def read_lines(source: Source, report: Report) -> Iterator[Line]:
                     _bad_indentation(report, Span(source, offset, start), f"{len(indent)} spaces of indentation")
         if len(body) < len(written) and kind is not LineKind.COMMENT and written[len(body) :] != "\r":
             end = Span(source, offset + len(body), offset + len(written))
-            report.add(codes.SPACING, "white space at the end of a line", end, helps=["remove it"])
+            what = "white space at the end of a line"
+            fix = replaced(end, "\r" if written.endswith("\r") else "")
+            report.add(codes.SPACING, what, end, helps=["remove it"], fix=fix)
         yield Line(kind, level, text, start, tabbed or len(indent) % 2 == 1)
         offset += len(written) + 1
 

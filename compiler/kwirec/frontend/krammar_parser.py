@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from kwire_rules import NUMBERS
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.edits import Fix, replaced
 from kwirec.diagnostics.source import Source, Span
 from kwirec.frontend.krammar_lexer import Line, LineKind, read_lines
 from kwirec.frontend.syntax import Spanned
@@ -32,6 +34,11 @@ FRANZ_GO_VALUE = re.compile("[A-Z_a-z]+")
 """Pattern of the names of values in franz-go, which also rejects negative numbers."""
 _VALUE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]{1,99}|[0-9]{1,99})): *(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _FIELD = re.compile(rf"(?P<name>{NAME})(?P<colon>[ :]+)")
+_TYPE_AND_ITEMS = re.compile(
+    r"(?:(?:nullable|enum-|\[|=>)[^\s:]*|"
+    rf"(?:{'|'.join(NUMBERS)}|string|uuid|bytes|records)(?:\([^\s:]*\))?)(?: *//.*)?"
+)
+"""Text after the name of a field that is surely its type, and what follows."""
 _SPECIAL = re.compile(rf"(?P<name>{'|'.join(SPECIAL)})(?:\((?P<value>[0-9]{{1,9}})\))?(?= *(?://|$))")
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|$)')
 _PIECE = re.compile(r'(?:"(?:[^"\\]++|\\.)*+(?:"|$)|[^",]++)++')
@@ -235,9 +242,12 @@ class _Parser:
         head = _FIELD.match(line.text)
         if head is None or ":" not in head["colon"]:
             at = line.span(self._source)
+            fix: Fix = ()
             if head is not None:
                 at = line.span(self._source, head.end("name"), max(head.end(), head.end("name") + 1))
-            self._unexpected(at, "expected a field", "a field is written `Name: type`")
+                is_type = _TYPE_AND_ITEMS.fullmatch(line.text, head.end()) is not None
+                fix = replaced(line.span(self._source, *head.span("colon")), ": ") if is_type else ()
+            self._unexpected(at, "expected a field", "a field is written `Name: type`", fix=fix)
             return None
         name = Spanned(head["name"], line.span(self._source, 0, head.end("name")))
         end = self._items_start(line.text, head.end())
@@ -245,9 +255,11 @@ class _Parser:
         if not written:
             self._unexpected(name.span, f"field `{name.value}` has no type", "expected a type after it")
         elif head["colon"] != ": ":
-            self._spacing(line.span(self._source, *head.span("colon")), "a name and a type are parted by `: `")
+            colon = line.span(self._source, *head.span("colon"))
+            self._spacing(colon, "a name and a type are parted by `: `", replaced(colon, ": "))
         elif end < len(line.text) and end - head.end() - len(written) != 1:
-            self._spacing(line.span(self._source, head.end() + len(written), end), "one space parts type and `//`")
+            space = line.span(self._source, head.end() + len(written), end)
+            self._spacing(space, "one space parts type and `//`", replaced(space, " "))
         type_ = Spanned(written, line.span(self._source, head.end(), head.end() + len(written)))
         return WrittenField(line.span(self._source), name, type_, self._items(line, end), comment)
 
@@ -265,8 +277,12 @@ class _Parser:
             return []
         items = self.pieces(line, at + 2)
         if not items:
+            start = len(line.text[:at].rstrip(" "))
             self._unexpected(
-                line.span(self._source, at), "`//` with nothing after it", "versions or a tag belong here"
+                line.span(self._source, at),
+                "`//` with nothing after it",
+                "versions or a tag belong here",
+                fix=replaced(line.span(self._source, start), "") if line.text[at:] == "//" else (),
             )
         return items
 
@@ -276,7 +292,9 @@ class _Parser:
         end = start
         for match in _PIECE.finditer(line.text, start):
             if match.start() - end > (end > start):
-                self._unexpected(line.span(self._source, end, match.start()), "nothing between two commas")
+                extra = line.span(self._source, end + (end > start), match.start())
+                gap = line.span(self._source, end, match.start())
+                self._unexpected(gap, "nothing between two commas", fix=replaced(extra, ""))
             end = match.end()
             written = match[0].strip(" ")
             if len(found) == MAX_PIECES:
@@ -286,12 +304,19 @@ class _Parser:
             at = match.start() + len(match[0]) - len(match[0].lstrip(" "))
             if written:
                 if at - match.start() != 1 or ("  " in written and '"' not in written):
-                    self._spacing(line.span(self._source, match.start(), match.end()), "one space parts two words")
+                    span = line.span(self._source, match.start(), at + len(written))
+                    words = written if '"' in written else " ".join(written.split())
+                    part = line.span(self._source, *match.span())
+                    self._spacing(part, "one space parts two words", replaced(span, f" {words}"))
                 found.append(Spanned(written, line.span(self._source, at, at + len(written))))
             else:
-                self._unexpected(line.span(self._source, match.start(), match.end()), "nothing between two commas")
+                blank = line.span(self._source, *match.span())
+                extra = line.span(self._source, match.start(), match.end() + 1)
+                fix = replaced(extra, "") if extra.text.endswith(",") else ()
+                self._unexpected(blank, "nothing between two commas", fix=fix)
         if line.text.endswith(",") and line.text[start:].strip():
-            self._unexpected(line.span(self._source, len(line.text) - 1), "a comma at the end of the line")
+            comma = line.span(self._source, len(line.text) - 1)
+            self._unexpected(comma, "a comma at the end of the line", fix=replaced(comma, ""))
         return found
 
     def enum(self, line: Line, head: re.Match[str], banner: list[Line]) -> WrittenEnum:
@@ -346,10 +371,13 @@ class _Parser:
 
     def _one_space(self, line: Line, start: int, end: int) -> None:
         if end - start != 1:
-            self._spacing(line.span(self._source, start, max(end, start + 1)), "one space parts two words")
+            fix = replaced(line.span(self._source, start, end), " ")
+            self._spacing(line.span(self._source, start, max(end, start + 1)), "one space parts two words", fix)
 
-    def _spacing(self, span: Span, what: str) -> None:
-        self._report.add(codes.SPACING, what, span)
+    def _spacing(self, span: Span, what: str, fix: Fix) -> None:
+        self._report.add(codes.SPACING, what, span, fix=fix)
 
-    def _unexpected(self, span: Span, what: str, label: str = "", helps: Iterable[str] = ()) -> None:
-        self._report.add(codes.UNEXPECTED_TOKEN, what, span, label, helps=helps)
+    def _unexpected(
+        self, span: Span, what: str, label: str = "", helps: Iterable[str] = (), *, fix: Fix = ()
+    ) -> None:
+        self._report.add(codes.UNEXPECTED_TOKEN, what, span, label, helps=helps, fix=fix)

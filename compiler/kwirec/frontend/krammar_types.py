@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 from kwirec.diagnostics import codes
 from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.edits import Fix, replaced
 from kwirec.diagnostics.source import Span
 from kwirec.frontend.syntax import Literal, Spanned
-from kwirec.versions import MAX_VERSION, VersionRange
+from kwirec.versions import MAX_VERSION, NONE, VersionRange
 
 RANGE = r"v[0-9]{1,9}(?:\+|-v[0-9]{1,9})"
 _BOUNDS = re.compile(r"v(?P<low>[0-9]{1,9})(?:(?P<open>\+)|-v(?P<high>[0-9]{1,9}))")
@@ -24,6 +25,12 @@ _WORD = re.compile(
     rf"(?:-(?P<versions>{RANGE}))?(?![A-Za-z0-9_+-])"
 )
 _DEFAULT = re.compile(r'\((?P<value>"(?:[^"\\]|\\.)*"|[^()"]*)\)')
+_ARRAYS = (
+    re.compile(r"(?P<element>[A-Za-z][A-Za-z0-9_]*)\[\]"),
+    re.compile(r"\[\](?P<element>[A-Za-z][A-Za-z0-9_]*)"),
+    re.compile(r"\[(?P<element>=>)\] *(?P<name>[A-Za-z][A-Za-z0-9_]*)"),
+)
+"""Arrays as other notations write them, and the name of an entry after its array."""
 _LENGTH = re.compile(r"length-field-minus => [A-Za-z0-9_]+ - [0-9]+")
 
 ENUM = "enum-"
@@ -70,6 +77,13 @@ def read_range(text: str) -> VersionRange | None:
         return None
     low, high = int(match["low"]), MAX_VERSION if match["open"] else int(match["high"])
     return VersionRange(low, high) if max(low, high) <= MAX_VERSION else None
+
+
+def range_text(versions: VersionRange) -> str:
+    """``v3+``, ``v0-v3`` or ``none``."""
+    if versions == NONE:
+        return "none"
+    return f"v{versions.low}+" if versions.high == MAX_VERSION else f"v{versions.low}-v{versions.high}"
 
 
 def quoted(text: str) -> str | None:
@@ -235,7 +249,15 @@ class _TypeReader:
         return found
 
     def _wrong(self, label: str, span: Span, helps: Iterable[str] = ()) -> None:
-        self._context.report.add(codes.BAD_TYPE, f"`{self._text}` is not a valid type", span, label, helps=helps)
+        what = f"`{self._text}` is not a valid type"
+        self._context.report.add(codes.BAD_TYPE, what, span, label, helps=helps, fix=self._array())
+
+    def _array(self) -> Fix:
+        """Return the fix for an array in another form."""
+        for form in _ARRAYS:
+            if (match := form.fullmatch(self._text)) is not None:
+                return replaced(self._part(0, len(self._text)), f"[{''.join(match.groups())}]")
+        return ()
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         if (match := pattern.match(self._text, self._at)) is not None:

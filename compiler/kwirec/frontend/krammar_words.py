@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import did_you_mean
+from kwirec.diagnostics.diagnostic import did_you_mean, meant
+from kwirec.diagnostics.edits import Fix, replaced
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.krammar_types import RANGE, Context, quoted, read_range
+from kwirec.frontend.edits import without
+from kwirec.frontend.krammar_types import RANGE, Context, quoted, range_text, read_range
 from kwirec.frontend.syntax import (
     ATTRIBUTES,
     Attribute,
@@ -25,7 +27,7 @@ from kwirec.frontend.syntax import (
     Word,
 )
 from kwirec.json_text import json_line
-from kwirec.versions import MAX_VERSION, NONE, VersionRange
+from kwirec.versions import MAX_VERSION, NONE, VersionRange, nearly_range
 
 WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
 _NEARLY_RANGE = re.compile(r"v?[0-9.]+ *([-+~.:,] *v?[0-9.]*)*|[<>=]+ *v?[0-9]+|v\S*")
@@ -48,13 +50,6 @@ class Losses:
         if self.franz_go:
             self.uses.setdefault(what, []).append(span)
         return not self.franz_go
-
-
-def range_text(versions: VersionRange) -> str:
-    """``v3+``, ``v0-v3`` or ``none``."""
-    if versions == NONE:
-        return "none"
-    return f"v{versions.low}+" if versions.high == MAX_VERSION else f"v{versions.low}-v{versions.high}"
 
 
 def word_text(text: str) -> str:
@@ -140,11 +135,11 @@ class Vocabulary:
         """words: word (", " word)*, as values and whether all words are known"""
         found: Found = {}
         first: dict[str, Spanned[str]] = {}
-        is_known = True
+        is_known, parts = True, list(parts)
         for part in parts:
             match = self._pattern.fullmatch(part.value)
             if match is None or (name := match.lastgroup) is None:
-                self._unknown(part, context)
+                self._unknown(part, parts, context)
                 is_known = False
                 continue
             word, (_, read) = self._words[name]
@@ -181,7 +176,7 @@ class Vocabulary:
                     texts = [f"{word.name} {_text(one)}".strip(" ")]
                 yield from (text for text in texts if word.franz_go or losses.keeps(word.name, span))
 
-    def _unknown(self, part: Spanned[str], context: Context) -> None:
+    def _unknown(self, part: Spanned[str], parts: Iterable[Spanned[str]], context: Context) -> None:
         text = part.value[:40]
         for word, _ in self._words.values():
             rest = part.value.removeprefix(f"{word.name} ")
@@ -192,7 +187,21 @@ class Vocabulary:
                 return
         forms = [form for word, _ in self._words.values() for form in word.values or (word.form,)]
         help = did_you_mean(text, forms) or self._help
-        context.report.add(codes.UNKNOWN_ATTRIBUTE, f"{self._lacks} `{text}`", part.span, helps=[help])
+        what, fix = f"{self._lacks} `{text}`", self._slip(part, parts)
+        context.report.add(codes.UNKNOWN_ATTRIBUTE, what, part.span, helps=[help], fix=fix)
+
+    def _slip(self, part: Spanned[str], parts: Iterable[Spanned[str]]) -> Fix:
+        """Return the fix for a misspelt word that no other part has."""
+        matches = (self._pattern.fullmatch(other.value) for other in parts)
+        taken = {match.lastgroup for match in matches if match is not None}
+        free = (word for name, (word, _) in self._words.items() if name not in taken)
+        forms = [form for word in free for form in word.values or (word.name,)]
+        for count in (1, 2, 3):
+            head = " ".join(part.value.split(" ")[:count])
+            slip = meant(head, (form for form in forms if form.count(" ") == count - 1))
+            if slip is not None and self._pattern.fullmatch(slip + part.value[len(head) :]):
+                return replaced(part.span.within(0, len(head)), slip)
+        return ()
 
 
 def bad_range(text: str, span: Span, context: Context) -> None:
@@ -204,7 +213,14 @@ def bad_range(text: str, span: Span, context: Context) -> None:
         span,
         label or "expected `vN+` or `vN-vM`",
         helps=[] if label else _range_help(text),
+        fix=_range_fix(text, span),
     )
+
+
+def _range_fix(text: str, span: Span) -> Fix:
+    """Return the fix for a range at the end of a word, if only one was meant."""
+    near = nearly_range(text) if span.text.endswith(text) else None
+    return replaced(Span(span.source, span.end - len(text), span.end), range_text(near)) if near else ()
 
 
 def _range_help(text: str) -> list[str]:
@@ -222,6 +238,7 @@ def _repeated(part: Spanned[str], first: Spanned[str], same: bool, context: Cont
         f"`{part.value}` is written twice" if same else f"`{part.value}` is written after `{first.value}`",
         part.span,
         others=[(first.span, "first written here")],
+        fix=without(part.span, "krammar") if same else (),
     )
 
 

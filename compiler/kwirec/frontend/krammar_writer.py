@@ -22,7 +22,8 @@ from kwirec.frontend.krammar_fields import Scope
 from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 from kwirec.frontend.krammar_messages import flexible_versions, open_versions
 from kwirec.frontend.krammar_parser import FRANZ_GO_VALUE, NAME
-from kwirec.frontend.krammar_words import HEAD_WORDS, Losses, range_text, word_text
+from kwirec.frontend.krammar_types import range_text
+from kwirec.frontend.krammar_words import HEAD_WORDS, Losses, word_text
 from kwirec.frontend.syntax import (
     KINDS,
     EnumDecl,

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping
 from typing import TypeVar, Unpack
 
 from kwirec.diagnostics import codes
-from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean
+from kwirec.diagnostics.diagnostic import Code, Details, Report, did_you_mean, meant
+from kwirec.diagnostics.edits import Fix
 from kwirec.diagnostics.source import Span
+from kwirec.frontend.edits import renamed
 from kwirec.frontend.krammar_link import link
 from kwirec.frontend.syntax import (
     NOUNS,
@@ -119,6 +121,7 @@ class _Resolver:
                 f"`{decl.type.value}` is not a type of message",
                 decl.type.span,
                 helps=[did_you_mean(decl.type.value, TYPES) or f"types are {', '.join(TYPES)}"],
+                fix=renamed(decl.type.span, decl.type.value, meant(decl.type.value, TYPES)),
             )
         structs = self._structs()
         if kind is None or self._failed:
@@ -230,6 +233,7 @@ class _Resolver:
                 label="unknown struct" if capital else "unknown type",
                 helps=[hint or ("" if capital else f"primitives are {', '.join(PRIMITIVES)}")],
                 notes=[f"`{self._name}` defines no such struct inline or in `commonStructs`"] if capital else [],
+                fix=renamed(written.name_span, written.name, meant(written.name, known)),
             )
             return None
         for _ in range(written.array_depth):
@@ -251,6 +255,7 @@ class _Resolver:
                 decl.default.span,
                 label=str(problem),
                 others=[(decl.type.span, "type given here")],
+                fix=_word_fix(written, decl.default.span, type_),
             )
             return IMPLICIT
 
@@ -269,6 +274,7 @@ class _Resolver:
                 helps=[did_you_mean(decl.enum.value, self._enums)],
                 notes=["an enum is defined in one of the files that are compiled together"],
                 message_name=self._name,
+                fix=renamed(decl.enum.span, decl.enum.value, meant(decl.enum.value, self._enums)),
             )
         return found
 
@@ -276,6 +282,16 @@ class _Resolver:
         self._failed = True
         details["message_name"] = self._name
         self._report.add(code, message, span, label, **details)
+
+
+def _word_fix(written: str, span: Span, type_: Type) -> Fix:
+    """Return the fix for `True`, `False` or `NULL` in another case than that of a default."""
+    word = written.lower()
+    try:
+        is_default = word in ("true", "false", "null") and typed_default(word, type_) is not IMPLICIT
+    except ValueError:
+        return ()
+    return renamed(span, written, word) if is_default else ()
 
 
 def _field_versions(decl: FieldDecl) -> Spanned[VersionRange] | None:

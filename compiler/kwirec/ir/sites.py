@@ -18,7 +18,7 @@ from typing import Unpack
 
 from kwirec.diagnostics.diagnostic import Details, Finding, finding
 from kwirec.diagnostics.source import Span
-from kwirec.frontend.syntax import EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, ranges
+from kwirec.frontend.syntax import Dialect, EnumDecl, FieldDecl, MessageDecl, Spanned, StructDecl, ranges
 from kwirec.ir.schema import (
     Enum,
     EnumValue,
@@ -40,6 +40,11 @@ class Site:
 
     message: Message
     path: str | None
+
+    @property
+    def dialect(self) -> Dialect:
+        """The dialect of the message's file."""
+        return self.message.decl.dialect
 
     @property
     def valid_label(self) -> list[tuple[Span, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
 from kwirec.diagnostics.examples import clock, field
+from kwirec.frontend.edits import without
 from kwirec.ir.sites import FieldSite
 from kwirec.validation.rule import rule
 from kwirec.versions import in_words
@@ -40,6 +41,7 @@ def null_default(at: FieldSite) -> Iterator[Finding]:
     severity=Severity.NOTE,
     offending=clock(field("Zones", "[]string", nullableVersions="0+", default=None)),
     corrected=clock(field("Zones", "[]string", nullableVersions="0+", default="null")),
+    fixable=True,
 )
 def json_null_default(at: FieldSite) -> Iterator[Finding]:
     """A default is JSON null instead of the string "null".
@@ -53,4 +55,5 @@ def json_null_default(at: FieldSite) -> Iterator[Finding]:
             at.decl.default.span,
             "JSON null means no default",
             helps=['write `"null"` for null, or remove `default`' if nullable else "remove `default`"],
+            fix=() if nullable else without(at.decl.default.span, at.dialect),
         )

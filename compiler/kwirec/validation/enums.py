@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from kwire_rules import INTEGER_RANGES
-from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
+from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean, meant
 from kwirec.diagnostics.examples import clock, enum, field, files, value
+from kwirec.frontend.edits import renamed
 from kwirec.ir.sites import EnumSite, FieldSite
 from kwirec.naming import RESERVED_ENUMS, constant_name
 from kwirec.validation.rule import repeated, rule
@@ -59,6 +60,7 @@ def enum_value_name(at: EnumSite) -> Iterator[Finding]:
     "K803",
     offending=enum(value("NEW", 0), valueType="string"),
     corrected=enum(value("NEW", 0), valueType="int8"),
+    fixable=True,
 )
 def enum_type(at: EnumSite) -> Iterator[Finding]:
     """The type of the values is not an integer type.
@@ -71,6 +73,7 @@ def enum_type(at: EnumSite) -> Iterator[Finding]:
             at.decl.value_type.span,
             "the type of the values",
             helps=[did_you_mean(name, INTEGER_RANGES) or f"integer types are {', '.join(INTEGER_RANGES)}"],
+            fix=renamed(at.decl.value_type.span, name, meant(name, INTEGER_RANGES)),
         )
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 
-from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
+from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean, meant
+from kwirec.diagnostics.edits import Fix
 from kwirec.diagnostics.examples import clock, files, request, response
 from kwirec.diagnostics.source import Span
+from kwirec.frontend.edits import renamed, without
 from kwirec.frontend.syntax import HeaderVersionsDecl, ranges
 from kwirec.ir.schema import MessageKind
 from kwirec.ir.sites import MessageSite, Sites
@@ -211,6 +213,7 @@ def coordinator_key_versions(at: MessageSite) -> Iterator[Finding]:
     "K710",
     offending=clock(listeners=["broker"]),
     corrected=files(request(listeners=["broker"]), response()),
+    fixable=True,
 )
 def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     """A message that is not a request has listeners.
@@ -218,7 +221,8 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     Listeners are the kinds of servers that accept a request.
     """
     if at.decl.listeners and at.message.kind is not MessageKind.REQUEST:
-        yield _not_a_request(at, "listeners", at.decl.listeners[0].span, "remove `listeners`")
+        span = at.decl.listeners[0].span
+        yield _not_a_request(at, "listeners", span, "remove `listeners`", without(span, at.dialect))
 
 
 @rule(
@@ -226,6 +230,7 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     severity=Severity.WARNING,
     offending=files(request(listeners=["brokr"]), response()),
     corrected=files(request(listeners=["broker"]), response()),
+    fixable=True,
 )
 def unknown_listener(at: MessageSite) -> Iterator[Finding]:
     """A listener is not one of broker, controller and zkBroker.
@@ -239,6 +244,7 @@ def unknown_listener(at: MessageSite) -> Iterator[Finding]:
                 listener.span,
                 "does not exist",
                 helps=[did_you_mean(listener.value, LISTENERS) or f"listeners are {', '.join(LISTENERS)}"],
+                fix=renamed(listener.span, listener.value, meant(listener.value, LISTENERS)),
             )
 
 
@@ -246,6 +252,7 @@ def unknown_listener(at: MessageSite) -> Iterator[Finding]:
     "K712",
     offending=clock(latestVersionUnstable=True),
     corrected=files(request(latestVersionUnstable=True), response()),
+    fixable=True,
 )
 def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
     """A message that is not a request has `latestVersionUnstable`.
@@ -254,11 +261,19 @@ def unstable_not_request(at: MessageSite) -> Iterator[Finding]:
     """
     written = at.decl.latest_version_unstable
     if written and written.value and at.message.kind is not MessageKind.REQUEST:
-        help = "move it to the request" if at.message.kind is MessageKind.RESPONSE else "remove it"
-        yield _not_a_request(at, "latestVersionUnstable", written.span, help)
+        is_response = at.message.kind is MessageKind.RESPONSE
+        help, fix = (
+            ("move it to the request", ()) if is_response else ("remove it", without(written.span, at.dialect))
+        )
+        yield _not_a_request(at, "latestVersionUnstable", written.span, help, fix)
 
 
-@rule("K713", offending=clock(headerVersions={"0+": "1"}), corrected=clock())
+@rule(
+    "K713",
+    offending=clock(headerVersions={"0+": "1"}),
+    corrected=clock(),
+    fixable=True,
+)
 def header_versions_not_rpc(at: MessageSite) -> Iterator[Finding]:
     """A message that is neither a request nor a response has `headerVersions`.
 
@@ -271,6 +286,7 @@ def header_versions_not_rpc(at: MessageSite) -> Iterator[Finding]:
             "only for requests and responses",
             others=[(at.decl.type.span, "its type")],
             helps=["remove `headerVersions`"],
+            fix=without(at.decl.header_versions[0].span, at.dialect),
         )
 
 
@@ -374,6 +390,7 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     "K717",
     offending=files(request(sentTo="admin"), response()),
     corrected=files(request(sentTo="controller"), response()),
+    fixable=True,
 )
 def sent_to(at: MessageSite) -> Iterator[Finding]:
     """`sentTo` is not one of controller, group, transaction and share, or the message is not a request.
@@ -385,15 +402,20 @@ def sent_to(at: MessageSite) -> Iterator[Finding]:
     if written is None:
         return
     if at.message.kind is not MessageKind.REQUEST:
-        yield _not_a_request(at, "sentTo", written.span)
+        yield _not_a_request(at, "sentTo", written.span, fix=without(written.span, at.dialect))
     elif written.value not in SENT_TO:
         helps = [did_you_mean(written.value, SENT_TO) or f"known are {', '.join(SENT_TO)}"]
-        yield at.finding(f"`{at.message.name}` is sent to nobody known", written.span, "does not exist", helps=helps)
+        what, fix = f"`{at.message.name}` is sent to nobody known", renamed(
+            written.span, written.value, meant(written.value, SENT_TO)
+        )
+        yield at.finding(what, written.span, "does not exist", helps=helps, fix=fix)
 
 
-def _not_a_request(at: MessageSite, attribute: str, span: Span, help: str = "") -> Finding:
-    text = f"`{at.message.name}` is not a request and cannot have `{attribute}`"
-    return at.finding(text, span, "only for requests", others=[(at.decl.type.span, "its type")], helps=[help])
+def _not_a_request(at: MessageSite, attribute: str, span: Span, help: str = "", fix: Fix = ()) -> Finding:
+    text, others = f"`{at.message.name}` is not a request and cannot have `{attribute}`", [
+        (at.decl.type.span, "its type")
+    ]
+    return at.finding(text, span, "only for requests", others=others, helps=[help], fix=fix)
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:

@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.diagnostics.edits import Fix
 from kwirec.diagnostics.examples import clock, field, files
 from kwirec.diagnostics.source import Span
+from kwirec.frontend.edits import renamed
 from kwirec.frontend.syntax import FieldDecl, MessageDecl
 from kwirec.ir.sites import FieldSite, MessageSite, Sites, StructSite
 from kwirec.naming import RESERVED_CLASSES, is_python_keyword, python_name, snake_case
@@ -19,18 +21,23 @@ FIELD_NAME = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _TYPE_NAME = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 
-def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expected: str) -> Finding:
-    """Return a finding that suggests ``name`` in camel case if it contains letters."""
+def _camel_case(name: str) -> str:
     words = re.findall(r"[A-Za-z0-9]+", name)
     joined = "".join(word[0].upper() + word[1:] for word in words).lstrip("0123456789")
-    helps = [f"write `{joined[:1].upper() + joined[1:]}`"] if joined else []
-    return at.finding(f"invalid {what} `{name}`", span, f"expected {expected}", helps=helps)
+    return joined[:1].upper() + joined[1:]
+
+
+def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expected: str, fix: Fix = ()) -> Finding:
+    """Return a finding that suggests ``name`` in camel case if it contains letters."""
+    helps = [f"write `{joined}`"] if (joined := _camel_case(name)) else []
+    return at.finding(f"invalid {what} `{name}`", span, f"expected {expected}", helps=helps, fix=fix)
 
 
 @rule(
     "K201",
     offending=clock(field("time-zone")),
     corrected=clock(field("TimeZone")),
+    fixable=True,
 )
 def field_name(at: FieldSite) -> Iterator[Finding]:
     """The name, an alias or the entity type of a field is not a letter followed by letters and digits.
@@ -41,7 +48,16 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
     names += [("entity type", at.decl.entity_type)] if at.decl.entity_type is not None else []
     for what, written in names:
         if not FIELD_NAME.fullmatch(written.value):
-            yield _invalid(at, what, written.value, written.span, "a letter followed by letters and digits")
+            fix = _field_fix(at) if written is at.decl.name else ()
+            yield _invalid(at, what, written.value, written.span, "a letter followed by letters and digits", fix)
+
+
+def _field_fix(at: FieldSite) -> Fix:
+    """Return the fix that writes the name in camel case, unless a field beside it has or would have this name."""
+    name, new = at.decl.name, _camel_case(at.field.name)
+    others = {snake_case(_camel_case(other.name)) for other in at.struct.fields if other is not at.field}
+    is_new = name.value.isascii() and bool(new) and snake_case(new) not in others
+    return renamed(name.span, name.value, new) if is_new else ()
 
 
 @rule(

@@ -55,12 +55,19 @@ class Rule:
 
 
 def rule(
-    number: str, *, offending: str, corrected: str, severity: Severity = Severity.ERROR, relaxable: bool = False
+    number: str,
+    *,
+    offending: str,
+    corrected: str,
+    severity: Severity = Severity.ERROR,
+    relaxable: bool = False,
+    fixable: bool = False,
 ) -> Callable[[Callable[[S], Iterator[Finding]]], Rule]:
     """Return a decorator that turns a check into a rule.
 
     The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that can be compiled.
-    Projects can change the severity of these errors and of all warnings and notes.
+    Projects can change the severity of these errors and of all warnings and notes. ``fixable`` marks rules of which
+    some findings have a fix.
     """
 
     def decorate(check: Callable[[S], Iterator[Finding]]) -> Rule:
@@ -74,6 +81,7 @@ def rule(
             corrected=corrected,
             severity=severity,
             relaxable=relaxable or severity is not Severity.ERROR,
+            fixable=fixable,
         )
         select = _LOOKS_AT[next(iter(get_type_hints(check).values()))]
         return Rule(code, lambda subjects: chain.from_iterable(map(check, select(subjects))))

@@ -11,6 +11,7 @@ from kwirec.diagnostics.examples import clock, field, tagged
 from kwirec.ir.schema import Struct
 from kwirec.ir.sites import FieldSite, StructSite
 from kwirec.validation.rule import rule
+from kwirec.validation.versions import opened
 from kwirec.versions import NONE, RELEASE, in_words
 
 
@@ -118,6 +119,7 @@ def incomplete_tag(at: FieldSite) -> Iterator[Finding]:
     "K605",
     offending=clock(tagged("Zone", 0, taggedVersions="1-2")),
     corrected=clock(tagged("Zone", 0)),
+    fixable=True,
 )
 def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
     """The tagged versions of a field have an upper bound.
@@ -131,6 +133,11 @@ def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
             written.span,
             "must be open-ended",
             helps=[f"write `{written.value.low}+`"],
+            fix=(
+                opened(written, at.message.valid, at.dialect)
+                if at.decl.versions is None or at.field.versions.is_open
+                else ()
+            ),
         )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean
+from kwirec.diagnostics.diagnostic import Finding, Severity, did_you_mean, meant
 from kwirec.diagnostics.examples import clock, field, struct
+from kwirec.frontend.edits import renamed, without
 from kwirec.ir.schema import ENTITY_TYPES, NULLABLE_PRIMITIVES, ArrayType, PrimitiveType, StructType
 from kwirec.ir.sites import FieldSite, MessageSite, StructSite
 from kwirec.validation.names import FIELD_NAME
@@ -67,6 +68,7 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
     severity=Severity.WARNING,
     offending=clock(field("Owner", "int32", entityType="brokerID")),
     corrected=clock(field("Owner", "int32", entityType="brokerId")),
+    fixable=True,
 )
 def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
     """The `entityType` of a field is none of Kafka's.
@@ -82,6 +84,7 @@ def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
             written.span,
             "not an entity type of Kafka",
             helps=[did_you_mean(written.value, ENTITY_TYPES) or f"entity types are {', '.join(ENTITY_TYPES)}"],
+            fix=renamed(written.span, written.value, meant(written.value, ENTITY_TYPES)),
         )
 
 
@@ -154,6 +157,7 @@ def map_key_on_top_level(at: StructSite) -> Iterator[Finding]:
     "K407",
     offending=clock(field("Zone", "string", zeroCopy=True)),
     corrected=clock(field("Zone", "bytes", zeroCopy=True)),
+    fixable=True,
 )
 def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
     """A field with a type other than `bytes` has `zeroCopy`.
@@ -167,6 +171,7 @@ def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
             "only for `bytes`",
             others=[(at.decl.type.span, f"this is `{at.field.type}`")],
             helps=["remove `zeroCopy`"],
+            fix=without(at.decl.zero_copy.span, at.dialect),
         )
 
 
@@ -174,6 +179,7 @@ def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
     "K408",
     offending=clock(field("Hour", "int8", flexibleVersions="none")),
     corrected=clock(field("Zone", "string", flexibleVersions="none")),
+    fixable=True,
 )
 def flexible_type(at: FieldSite) -> Iterator[Finding]:
     """A field has `flexibleVersions` but is neither a string nor bytes.
@@ -189,6 +195,7 @@ def flexible_type(at: FieldSite) -> Iterator[Finding]:
             "only for `string` and `bytes`",
             others=[(at.decl.type.span, f"this is `{at.field.type}`")],
             helps=["remove `flexibleVersions` from the field"],
+            fix=without(written.span, at.dialect) if isinstance(at.field.type, PrimitiveType) else (),
         )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kwirec.diagnostics.diagnostic import Finding, Severity
+from kwirec.diagnostics.edits import Fix
 from kwirec.diagnostics.examples import ABSENT, clock, field, struct
-from kwirec.frontend.syntax import StructDecl, ranges
+from kwirec.frontend.edits import with_versions, without
+from kwirec.frontend.syntax import Dialect, Spanned, StructDecl, ranges
 from kwirec.ir.schema import StructType
 from kwirec.ir.sites import FieldSite, MessageSite
 from kwirec.validation.rule import rule
-from kwirec.versions import VersionRange, in_words
+from kwirec.versions import MAX_VERSION, VersionRange, in_words
 
 MAX_VALID_VERSIONS = 1000
 """The maximum number of valid versions of a message, unless the rule is relaxed."""
@@ -20,6 +22,7 @@ MAX_VALID_VERSIONS = 1000
     "K301",
     offending=clock(field("Zone", versions="2-0")),
     corrected=clock(field("Zone", versions="0-2")),
+    fixable=True,
 )
 def inverted_range(at: MessageSite) -> Iterator[Finding]:
     """The lower bound of a version range is greater than the upper bound.
@@ -34,6 +37,7 @@ def inverted_range(at: MessageSite) -> Iterator[Finding]:
                 written.span,
                 "the bounds are reversed",
                 helps=[f"write `{high}-{low}`"],
+                fix=with_versions(written, VersionRange(high, low), at.dialect),
             )
 
 
@@ -141,6 +145,7 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
     "K306",
     offending=clock(flexibleVersions="1-2"),
     corrected=clock(flexibleVersions="1+"),
+    fixable=True,
 )
 def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
     """The flexible versions of a message have an upper bound.
@@ -154,6 +159,7 @@ def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
             written.span,
             "neither `none` nor open-ended",
             helps=[f"write `{written.value.low}+`"],
+            fix=opened(written, at.message.valid, at.dialect),
         )
 
 
@@ -183,6 +189,7 @@ def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
     severity=Severity.WARNING,
     offending=clock(deprecatedVersions="0-3"),
     corrected=clock(deprecatedVersions="0-1"),
+    fixable=True,
 )
 def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
     """The deprecated versions of a message are not valid versions.
@@ -201,6 +208,11 @@ def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
             "none of them is valid" if outside else f"there is no version {written.value.high}",
             others=at.valid_label,
             helps=["remove `deprecatedVersions`" if outside else f"write `{written.value.intersect(valid)}`"],
+            fix=(
+                without(written.span, at.dialect)
+                if outside
+                else with_versions(written, written.value.intersect(valid), at.dialect)
+            ),
         )
 
 
@@ -239,6 +251,7 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
     severity=Severity.NOTE,
     offending=clock(field("Zone", versions="0-1"), validVersions="2-3"),
     corrected=clock(validVersions="2-3"),
+    fixable=True,
 )
 def outlived(at: FieldSite) -> Iterator[Finding]:
     """The versions of a field, or its nullable versions, end before the lowest valid version of the message.
@@ -253,6 +266,7 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
                 f"the lowest valid version is {at.message.valid.low}",
                 others=at.valid_label,
                 helps=["remove the field" if attribute == "versions" else f"remove `{attribute}`"],
+                fix=without(written.span, at.dialect) if attribute == "nullableVersions" else (),
             )
             return
 
@@ -281,3 +295,9 @@ def many_versions(at: MessageSite) -> Iterator[Finding]:
 
 def _is_outlived(at: FieldSite, versions: VersionRange) -> bool:
     return bool(versions) and versions.high < at.message.valid.low
+
+
+def opened(written: Spanned[VersionRange], valid: VersionRange, dialect: Dialect) -> Fix:
+    """Return the fix that removes the upper bound of a range, if no valid version is above it."""
+    is_same = not valid.is_open and written.value.high >= valid.high
+    return with_versions(written, VersionRange(written.value.low, MAX_VERSION), dialect) if is_same else ()

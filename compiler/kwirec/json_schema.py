@@ -1,0 +1,183 @@
+"""A JSON Schema of definition files in JSON, for editors: ``kwirec schema``.
+
+It is made from the table of attributes in ``frontend/syntax`` and accepts what the parser accepts. Rules about the
+meaning of definitions stay with ``kwirec check``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from kwire_rules import INTEGER_RANGES
+from kwirec.frontend.json_messages import REQUIRED, TYPE
+from kwirec.frontend.syntax import (
+    ATTRIBUTES,
+    Attribute,
+    EnumDecl,
+    EnumValueDecl,
+    FieldDecl,
+    HeaderVersionsDecl,
+    Literal,
+    MessageDecl,
+    Spanned,
+    StructDecl,
+    TypeExpr,
+)
+from kwirec.ir.resolve import TYPES
+from kwirec.ir.schema import ENTITY_TYPES, PRIMITIVES
+from kwirec.json_text import json_text
+from kwirec.validation.messages import LISTENERS, SENT_TO
+from kwirec.versions import VersionRange
+
+DIALECT: Final = "http://json-schema.org/draft-07/schema#"
+"""The draft that VS Code and PyCharm support best."""
+
+ABOUT: Mapping[type, Mapping[str, str]] = {
+    MessageDecl: {
+        "type": "The kind of the message, which decides what precedes its bytes.",
+        "name": "The name of the class: a capital letter, then letters and digits.",
+        "apiKey": "The api key of a request and its response, or the type of a record.",
+        "listeners": "The servers that accept the request.",
+        "sentTo": "The broker that must receive the request. An extension of kwire.",
+        "validVersions": "All versions of the message; `none` only reserves the api key.",
+        "flexibleVersions": "The versions with compact lengths and tagged fields: `N+` or `none`.",
+        "headerVersions": "Ranges of versions, each with the version of its header [KIP-1313].",
+        "deprecatedVersions": "The versions that a later release will reject.",
+        "latestVersionUnstable": "Whether the highest version is not advertised by default.",
+        "about": "One line: the sender, the receiver and the reason. An extension of kwire.",
+        "aliases": "Former names of the message. An extension of kwire.",
+        "fields": "The fields, in the order of their bytes.",
+        "commonStructs": "Structs that several fields of the message share.",
+    },
+    StructDecl: {
+        "name": "The name of the class. Fields have it as their type.",
+        "versions": "The versions that have the struct.",
+        "about": "One line about the struct. An extension of kwire.",
+        "fields": "The fields, in the order of their bytes.",
+    },
+    FieldDecl: {
+        "name": "A letter, then letters and digits. The attribute in Python is in snake case.",
+        "type": "A primitive type, a struct, or an array of either: `[]int32`.",
+        "versions": "The versions that have the field; default: `taggedVersions`.",
+        "taggedVersions": "The versions in which the field is tagged: `N+`.",
+        "tag": "The number of the tagged field in its struct.",
+        "nullableVersions": "The versions in which the field can be null.",
+        "flexibleVersions": "The versions in which the length of this string or bytes field is compact.",
+        "default": 'The value in versions without the field; `"null"` for null.',
+        "enum": "The enum that names the values. An extension of kwire.",
+        "ignorable": "Whether versions without the field drop its value silently.",
+        "mapKey": "Whether Kafka looks elements up by this field. It has no effect on bytes.",
+        "entityType": "What the value identifies, such as a topic or a broker.",
+        "zeroCopy": "Whether Kafka reads the bytes without a copy. It has no effect on bytes.",
+        "aliases": "Former names of the field. An extension of kwire.",
+        "since": "The release that added this tagged field to existing versions. An extension of kwire.",
+        "about": "One line for readers and writers: the unit, and special values.",
+        "structAbout": "One line about the inline struct of the field. An extension of kwire.",
+        "fields": "The fields of the struct that `type` names.",
+    },
+    EnumDecl: {
+        "type": "An enum names the values of integer fields. An extension of kwire.",
+        "name": "The name of the class, to which the `enum` of a field refers.",
+        "valueType": "The type of all fields with this enum.",
+        "about": "One line about the enum.",
+        "values": "The named values. Peers may send others.",
+    },
+    EnumValueDecl: {
+        "name": "A letter, then letters, digits and underscores.",
+        "value": "The number on the wire.",
+        "about": "One line about the value.",
+    },
+}
+"""What each attribute says. Editors show it beside the attribute."""
+
+_DIGITS = "[0-9]{1,99}"
+_RANGE = rf"\s*(?:none|{_DIGITS}(?:-{_DIGITS}|\+)?)\s*"
+_TYPE = f"^{re.sub('[?]P<[a-z]+>', '?:', TYPE.pattern)}$"
+_INTEGER = {"type": ["integer", "string"], "pattern": rf"^\s*-?(?:{_DIGITS}|0[xX][0-9a-fA-F]{{1,99}})\s*$"}
+_TEXTS = {"type": ["array", "string", "null"], "items": {"type": "string"}}
+_VERSIONS = {
+    "type": ["string", "integer"],
+    "minimum": 0,
+    "pattern": rf"^(?:{_RANGE}|\s*)$",
+    "examples": ["0+", "0-1", "none"],
+}
+_NODES = {FieldDecl: "field", StructDecl: "struct", EnumValueDecl: "enumValue"}
+
+
+def _nodes(node: type) -> dict[str, Any]:
+    """Kafka's reader takes one object for a list of one."""
+    item = {"$ref": f"#/definitions/{_NODES[node]}"}
+    return {"anyOf": [{"type": "array", "items": item}, item, {"type": "null"}]}
+
+
+_BY_TYPE: Mapping[object, dict[str, Any]] = {
+    Spanned[str]: {"type": "string"},
+    Spanned[int]: _INTEGER,
+    Spanned[bool]: {"enum": [True, False, "true", "false"]},
+    Spanned[VersionRange]: _VERSIONS,
+    Spanned[Literal]: {"type": ["string", "number", "boolean", "null"]},
+    TypeExpr: {"anyOf": [{"enum": [*PRIMITIVES]}, {"type": "string", "pattern": _TYPE}]},
+    tuple[Spanned[str], ...]: _TEXTS,
+    tuple[FieldDecl, ...]: _nodes(FieldDecl),
+    tuple[StructDecl, ...]: _nodes(StructDecl),
+    tuple[EnumValueDecl, ...]: _nodes(EnumValueDecl),
+    tuple[HeaderVersionsDecl, ...]: {
+        "type": "object",
+        "patternProperties": {f"^(?:{_RANGE}|\\s*)$": _INTEGER},
+        "additionalProperties": False,
+    },
+}
+
+_KNOWN: Mapping[tuple[type, str], dict[str, Any]] = {
+    (MessageDecl, "type"): {"enum": [name for name in TYPES if name != "enum"]},
+    (EnumDecl, "type"): {"const": "enum"},
+    (EnumDecl, "valueType"): {"enum": [*INTEGER_RANGES]},
+    (MessageDecl, "sentTo"): {"enum": [*SENT_TO]},
+    (MessageDecl, "listeners"): {**_TEXTS, "items": {"anyOf": [{"enum": [*LISTENERS]}, {"type": "string"}]}},
+    (FieldDecl, "entityType"): {"anyOf": [{"enum": [*ENTITY_TYPES]}, {"type": "string"}]},
+}
+"""Attributes whose values an editor can list. Lists of values that other protocols extend accept all texts."""
+
+
+def definitions_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a definition file without its comments."""
+    is_reserved = {"properties": {"validVersions": {"pattern": r"^\s*none\s*$"}}, "required": ["validVersions"]}
+    fields = {"if": is_reserved, "else": {"required": ["fields"]}}
+    has_versions = {"anyOf": [{"required": ["versions"]}, {"required": ["taggedVersions"]}]}
+    is_enum = {"properties": {"type": {"const": "enum"}}, "required": ["type"]}
+    return {
+        "$schema": DIALECT,
+        "title": "Message definition",
+        "description": "A message or enum in the dialect of Apache Kafka with the additions of kwire.",
+        "if": is_enum,
+        "then": {"$ref": "#/definitions/enum"},
+        "else": {"$ref": "#/definitions/message"},
+        "definitions": {
+            "message": {**_node(MessageDecl), **fields},
+            "enum": _node(EnumDecl),
+            "field": {**_node(FieldDecl), **has_versions},
+            "struct": _node(StructDecl),
+            "enumValue": _node(EnumValueDecl),
+        },
+    }
+
+
+def schema_text() -> str:
+    """Return the JSON Schema as the text of a file."""
+    return json_text(definitions_schema(), levels=9, indent=2) + "\n"
+
+
+def _node(node: type) -> dict[str, Any]:
+    rows = ATTRIBUTES[node]
+    return {
+        "type": "object",
+        "properties": {key: {"description": ABOUT[node][key], **_value(node, key, row)} for key, row in rows.items()},
+        "required": [*REQUIRED[node]],
+        "additionalProperties": False,
+    }
+
+
+def _value(node: type, key: str, row: Attribute) -> dict[str, Any]:
+    return _KNOWN.get((node, key)) or _BY_TYPE[row.type]
