@@ -69,6 +69,8 @@ docs: $(READY)  ## rewrite the pages of diagnostic codes, public names and comma
 	$(BIN)/kwirec rule-pages docs/rules
 	$(BIN)/python -m tests.api_reference docs/api.md
 	$(BIN)/python -m tools.command_pages
+	$(BIN)/python -m tests.view_reference docs/view.md
+	$(BIN)/kwirec dump --json-schema > docs/view.schema.json
 	$(BIN)/python -m tools.pages
 
 diff: $(READY)  ## what the working tree changes of the protocol since BASE=main; FORMAT=markdown, LEVEL=policy

@@ -1,4 +1,6 @@
-"""A name → a folder with a small protocol, its tests and its Makefile, from ``templates/new``."""
+"""A name → a folder with a small protocol, its tests and its Makefile, or with templates and their test, from
+``templates/new``.
+"""
 
 from __future__ import annotations
 
@@ -28,15 +30,25 @@ DEFINITIONS: Mapping[Notation, Mapping[str, str]] = {
 }
 """The same for the definitions in each notation."""
 
+TEMPLATES: Mapping[str, str] = {
+    name: f"templates/{name}"
+    for name in ("README.md", "emit.toml", "index.md.jinja", "message.md.jinja", "test_templates.py")
+}
+"""The same for a folder of templates for ``kwirec emit``."""
 
-def create(name: str, folder: Path, notation: Notation = "json") -> list[Path]:
-    """Write a protocol with the package ``name`` into ``folder``, which must be missing or empty; return the files.
+
+def create(name: str, folder: Path, notation: Notation = "json", *, templates: bool = False) -> list[Path]:
+    """Write a protocol with the package ``name``, or ``templates``, into ``folder``, which must be missing or empty.
+    Return the files.
 
     Raises ``FileExistsError`` before anything is written if the folder has files, except what a killed run left.
     """
     facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire"), "notation": notation}
-    files = {**FILES, **DEFINITIONS[notation]}
-    texts = {path.format(name=name): render(f"new/{template}.jinja", **facts) for path, template in files.items()}
+    files = TEMPLATES if templates else {**FILES, **DEFINITIONS[notation]}
+    texts = {
+        path.format(name=name): render(f"new/{template.removesuffix('.jinja')}.jinja", **facts)
+        for path, template in files.items()
+    }
     with locked(folder):
         for path in folder.rglob("*"):
             text = texts.get(path.relative_to(folder).as_posix())

@@ -15,7 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwirec.command import main
 from kwirec.files import STAGE
-from kwirec.scaffold import DEFINITIONS, FILES
+from kwirec.scaffold import DEFINITIONS, FILES, TEMPLATES
 
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = (ROOT / "docs" / "compiler.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]
@@ -45,6 +45,14 @@ def run(*command: str, cwd: str = "acme", path: tuple[str, ...] = ()) -> subproc
 
 def make(*targets: str) -> subprocess.CompletedProcess[str]:
     return run("make", f"PYTHON={sys.executable}", *targets)
+
+
+def test_new_templates_pass_their_test() -> None:
+    assert kwirec("new", "pages", "--templates").exit_code == 0
+    assert sorted(path.name for path in Path("pages").iterdir()) == sorted(TEMPLATES)
+    done = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd="pages")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
 
 
 @pytest.mark.slow

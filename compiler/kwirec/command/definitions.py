@@ -16,6 +16,7 @@ from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Report, did_you_mean
 
 if TYPE_CHECKING:
+    from kwirec.driver import Loaded
     from kwirec.fixing import Fixed
     from kwirec.formatting import Rewritten
     from kwirec.frontend.notation import Dialect, Notation
@@ -141,16 +142,36 @@ def _show_formatted(files: Sequence[Rewritten], report: Report, only_check: bool
     echo(f"{len(changed)} {noun} {verb}, {len(files) - len(changed)} unchanged{mistakes}", err=True)
 
 
+def _print_json_schema(context: click.Context, parameter: click.Parameter, is_set: bool) -> None:
+    if is_set:
+        from kwirec.view.data import json_schema_text
+
+        click.echo(json_schema_text(), nl=False)
+        context.exit()
+
+
 @click.command()
 @options.paths
 @options.notation
 @options.reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
 @click.option("--message", metavar="NAME", help="Print only this message; default: all, and the enums.")
+@click.option(
+    "--json-schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_json_schema,
+    help="Print the JSON Schema of --format json, and exit.",
+)
 def dump(
     paths: Sequence[Path], form: str, report: Report, stage: str, message: str | None, notation: Notation | None
 ) -> None:
-    """Print the result of a compiler pass as stable text."""
+    """Print the result of a compiler pass as stable text.
+
+    With `--format json`, print the checked definitions and their layouts for programs, or the findings if there are
+    errors.
+    """
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
     from kwirec.lowering import lower
@@ -166,7 +187,12 @@ def dump(
         if not (schema.messages or report.has_errors()):
             hint = did_you_mean(message, (one.name for one in loaded.schema.messages))
             raise click.UsageError(printable(f"there is no message `{message}`. {hint}".strip()))
-    if stage == "syntax":
+    if form == "json":
+        if stage == "syntax":
+            raise click.UsageError("--format json has no --stage syntax")
+        if not report.has_errors():
+            click.echo(_json_text(loaded, paths, message), nl=False)
+    elif stage == "syntax":
         echo(dump_syntax(documents), nl=False)
     elif stage == "schema":
         echo(dump_schema(schema), nl=False)
@@ -175,6 +201,15 @@ def dump(
     if report.has_errors():
         show(report, form)
         sys.exit(status(report))
+
+
+def _json_text(loaded: Loaded, paths: Sequence[Path], message: str | None) -> str:
+    from kwirec.emitters.compat import history_of
+    from kwirec.view import Selection, view_of
+    from kwirec.view.data import data_text
+
+    selection = None if message is None else Selection.parse(message, loaded.schema)
+    return data_text(view_of(loaded.schema, loaded.errors, history_of(paths), selection))
 
 
 @click.command()

@@ -194,10 +194,11 @@ def _pair(text: str, form: str) -> tuple[str, str]:
 @click.argument("name")
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--notation", type=click.Choice(["json", "krammar"]), default="json", show_default=True)
-def new(name: str, folder: Path | None, notation: Notation) -> None:
+@click.option("--templates", is_flag=True, help="Create templates for `kwirec emit`, with a test, and no protocol.")
+def new(name: str, folder: Path | None, notation: Notation, templates: bool) -> None:
     """Create a starter protocol with tests in FOLDER (default: ./NAME).
 
-    NAME is the name of the generated Python package.
+    NAME is the name of the generated Python package, or of the templates.
     """
     from kwirec.scaffold import create
 
@@ -208,8 +209,8 @@ def new(name: str, folder: Path | None, notation: Notation) -> None:
         )
     folder = folder or Path(name)
     try:
-        for path in create(name, folder, notation):
+        for path in create(name, folder, notation, templates=templates):
             echo(path.as_posix(), err=True)
     except OSError as problem:
         raise click.UsageError(str(problem)) from problem
-    echo(f"next: cd {folder.as_posix()}; make generate test", err=True)
+    echo(f"next: cd {folder.as_posix()}; {'pytest' if templates else 'make generate test'}", err=True)
