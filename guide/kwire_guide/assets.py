@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from kwirec.emitters.environment import FOLDERS, Artifact
 
 FILES = {
+    "icon.svg": "icon.svg",
     "page.css": "page.css",
     "theme.js": "theme.js",
     "page.js": "page.js",
+    "find.js": "find.js",
     "minisearch.js": "vendor/minisearch.js",
 }
 

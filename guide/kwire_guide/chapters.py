@@ -2,6 +2,7 @@
 
 A file is named ``10-framing.md``: the number orders chapters and the rest is the name of the page. It begins with a
 heading of the first level, its title; the paragraph after it is shown where chapters are listed. HTML is text.
+``index.md`` is no chapter: the start page begins with it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ class Chapter:
     prose: Prose
 
 
+INDEX = "index.md"
+
+
 class ChapterError(OSError):
     """A file of a chapter is not one."""
 
@@ -32,7 +36,18 @@ class ChapterError(OSError):
 def read_chapters(paths: Iterable[Path]) -> list[Chapter]:
     """Return the chapters of all folders. Raises :class:`ChapterError`."""
     files = (file for path in paths for file in sorted((path / "guide").glob("*.md")))
-    return [_chapter(file) for file in files]
+    return [_chapter(file) for file in files if file.name != INDEX]
+
+
+def read_start(paths: Iterable[Path]) -> Prose | None:
+    """Return the beginning of the start page, if a folder has one. Raises :class:`ChapterError`."""
+    for file in (path / "guide" / INDEX for path in paths):
+        if file.is_file():
+            try:
+                return read_prose(read_regular(file).decode("utf-8", "replace"))
+            except ValueError as problem:
+                raise ChapterError(f"{file.as_posix()}: {problem}") from problem
+    return None
 
 
 def _chapter(file: Path) -> Chapter:

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True),
     help="Documentation for the same site: a Markdown file or a folder of them; may be repeated.",
 )
+@click.option(
+    "--url", default="", help="Address of the published site, for its canonical addresses and for 404.html."
+)
 @options.only_check
 @options.quiet
 def guide(
@@ -44,6 +47,7 @@ def guide(
     title: str | None,
     package: str,
     docs: Sequence[Path],
+    url: str,
     only_check: bool,
     quiet: bool,
     notation: Notation | None,
@@ -56,12 +60,23 @@ def guide(
     """
     if package:
         options.check_package_name(package)
+    if url and not url.startswith(("https://", "http://")):
+        raise click.UsageError(f"--url {printable(url)}: it begins with https:// or http://")
+    url = url and f"{url.rstrip('/')}/"
     title = title or f"{paths[0].resolve().stem} protocol"
 
     def make(loaded: Loaded, phase: Phase) -> Generated:
         try:
             return write_site(
-                loaded, paths, title=title, package=package, docs=docs, out=out, check=only_check, phase=phase
+                loaded,
+                paths,
+                title=title,
+                package=package,
+                docs=docs,
+                url=url,
+                out=out,
+                check=only_check,
+                phase=phase,
             )
         except (OSError, ValueError) as problem:  # files next to the definitions that are not what they should be
             raise click.UsageError(printable(str(problem))) from problem

@@ -60,6 +60,11 @@ class Example:
         return f"Version {self.version}, made up: every field is set, every array has one element; {size}."
 
     @property
+    def size(self) -> str:
+        """The four bytes that precede a request or response on the wire."""
+        return len(self.data).to_bytes(4).hex(" ")
+
+    @property
     def dump(self) -> Iterator[tuple[int, str]]:
         """Lines of sixteen bytes, each with the offset of its first."""
         for start in range(0, len(self.data), 16):

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kwire_guide.api_errors import ApiErrors, read_api_errors
-from kwire_guide.chapters import Chapter, read_chapters
+from kwire_guide.chapters import Chapter, read_chapters, read_start
 from kwire_guide.documents import Document, read_documents
 from kwire_guide.examples import Recorded, read_examples
 from kwire_guide.kips import Kips, read_kips
+from kwire_guide.prose import Prose
+from kwire_guide.synonyms import Synonyms, read_synonyms
 from kwirec.driver import Loaded
 from kwirec.emitters.compat import history_of
 from kwirec.frontend import ErrorDecl
@@ -21,7 +23,9 @@ from kwirec.merge.history import History
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown."""
+    """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown. ``url`` is
+    the address of the published site; empty if it is not known.
+    """
 
     schema: Schema
     layouts: Layouts
@@ -29,15 +33,18 @@ class Inputs:
     errors: Sequence[ErrorDecl]
     api_errors: ApiErrors
     recorded: Sequence[Recorded]
+    start: Prose | None
     chapters: Sequence[Chapter]
+    synonyms: Synonyms
     documents: Sequence[Document]
     kips: Kips
     title: str
     package: str
+    url: str = ""
 
 
 def read_inputs(
-    loaded: Loaded, paths: Sequence[Path], *, title: str, package: str, docs: Sequence[Path] = ()
+    loaded: Loaded, paths: Sequence[Path], *, title: str, package: str, docs: Sequence[Path] = (), url: str = ""
 ) -> Inputs:
     """Read the files next to the definitions, and documentation. Raise ``OSError`` or ``ValueError``, which name the
     file."""
@@ -50,8 +57,11 @@ def read_inputs(
         api_errors=read_api_errors(paths, loaded.errors),
         recorded=read_examples(paths),
         kips=read_kips(paths),
+        start=read_start(paths),
         chapters=read_chapters(paths),
+        synonyms=read_synonyms(paths),
         documents=read_documents(docs),
         title=title,
         package=package,
+        url=url,
     )

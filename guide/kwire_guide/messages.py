@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 from kwire.trace import Span, value_text
 from kwire_guide.changes import VersionChange, changes
 from kwire_guide.examples import Example, Examples
-from kwire_guide.fields import FieldRow, field_rows
+from kwire_guide.fields import FieldRow, Names, field_rows
 from kwire_guide.former import former
 from kwire_guide.grammar import grammar
 from kwire_guide.releases import Cell, Releases, in_words
@@ -24,20 +24,35 @@ from kwirec.ir.schema import Message, MessageKind
 from kwirec.lowering import Layouts, MessageLayout
 from kwirec.versions import VersionRange, runs_text
 
+SHORT = 12
+"""The rows of a layout whose grammar is not folded."""
+
+SIGNS = {
+    "joined": "the bytes of the version before",
+    "flexible": "flexible",
+    "deprecated": "deprecated",
+    "unstable": "unstable",
+    "removed": "removed",
+    "not published": "not published",
+}
+"""The signs of the version bar with their meanings."""
+
 TAGGED = "tagged fields"
 """A part of paths of spans, in place of a tagged field that is not known."""
 
 KAFKA = "kwire_kafka"
 """The package that `kwire decode` reads by default."""
 _PLAIN = """\
-message = {name}.decode(data, {version})
+message = {name}.decode(bytes.fromhex("{hex}"), {version})
 data = message.encode({version})"""
 _REQUEST = """\
-payload = PROTOCOL.encode_request({name}(), {version}, correlation_id=7, client_id="me")
-request = PROTOCOL.decode_request(payload).expect({name})"""
+payload = bytes.fromhex("{hex}")
+request = PROTOCOL.decode_request(payload).expect({name})
+again = PROTOCOL.encode_request(request, {version}, correlation_id=7, client_id="me")"""
 _RESPONSE = """\
-payload = PROTOCOL.encode_response({name}(), {version}, correlation_id=7)
-response = PROTOCOL.decode_response(payload, api_key={key}, version={version}).expect({name})"""
+payload = bytes.fromhex("{hex}")
+response = PROTOCOL.decode_response(payload, api_key={key}, version={version}).expect({name})
+again = PROTOCOL.encode_response(response, {version}, correlation_id=7)"""
 
 
 @dataclass(frozen=True)
@@ -73,13 +88,14 @@ class VersionView:
         header = "no header" if self.header is None else f"header {self.header}"
         kind = "flexible" if self.flexible else "not flexible"
         releases = f"; releases {self.releases}" if self.releases else ""
-        return f"{header}, {kind}, {self.status}, layout {self.fingerprint}{releases}"
+        return f"{header}, {kind}, {self.status}{releases}"
 
 
 @dataclass(frozen=True)
 class MessageView:
     """All that a page shows of a message. ``former`` says how releases had its versions otherwise, ``first`` has the
-    release that first accepted each version of an API, ``errors`` the names of error codes."""
+    release that first accepted each version of an API, ``errors`` the names of error codes. ``names`` finds the fields
+    that texts name."""
 
     message: Message
     part: str
@@ -93,6 +109,7 @@ class MessageView:
     former: Sequence[str]
     first: Mapping[int, str]
     errors: Mapping[str, str]
+    names: Names
     package: str = ""
 
     @property
@@ -126,14 +143,35 @@ class MessageView:
     def sections(self, package: str) -> Iterator[tuple[str, str]]:
         """Yield the sections of the page: the end of the anchor, and the title."""
         yield from (("grammar", "Grammar"), ("fields", "Fields"), ("bytes", "Bytes"))
+        yield "history", "What each version brought"
         if any(cells for _, cells in self.grid):
             yield "releases", "Releases"
-        yield "history", "What each version brought"
         if len(self.runs) > 1:
             yield "conversions", "Conversions"
         if package:
             yield "python", "Python"
         yield "definition", "Definition"
+
+    @property
+    def signs(self) -> Sequence[tuple[str, str]]:
+        """The signs of the version bar, as classes with their meanings, in the order of :data:`SIGNS`."""
+        has = {one.status for one in self.versions}
+        has |= {sign for one in self.versions for sign in ("joined", "flexible") if getattr(one, sign)}
+        return [(sign.replace(" ", "-"), meaning) for sign, meaning in SIGNS.items() if sign in has]
+
+    @property
+    def is_long(self) -> bool:
+        """Whether the grammar is folded, because it repeats many fields."""
+        return len(self.newest_layout.rows) > SHORT
+
+    @cached_property
+    def texts(self) -> Sequence[Sequence[tuple[str, str, str]]]:
+        """The meaning of each field in pieces, with the fields that it names."""
+        return [list(self.names.pieces(one.doc, self.part, one.place)) for one in self.fields]
+
+    def said(self, text: str) -> Sequence[tuple[str, str, str]]:
+        """Return another text about the message in such pieces."""
+        return list(self.names.pieces(text, self.part))
 
     @property
     def source(self) -> str:
@@ -146,42 +184,41 @@ class MessageView:
         return PurePosixPath(self.message.decl.span.source.name.replace("\\", "/")).name
 
     def python(self, package: str, module: str) -> str:
-        """Return Python code that makes and reads the message with the generated package."""
-        name, version = self.name, self.newest.version
-        head = f"from {package}.{module} import {name}"
-        match self.message.kind:
-            case MessageKind.REQUEST:
-                use = _REQUEST
-            case MessageKind.RESPONSE:
-                use = _RESPONSE
-            case _:
-                use = _PLAIN
-        protocol = f"from {package} import PROTOCOL\n" if "PROTOCOL" in use else ""
-        return f"{protocol}{head}\n\n{use.format(name=name, version=version, key=self.message.api_key)}"
+        """Return Python code that reads and writes the bytes of the example with the generated package."""
+        example = self.newest_layout.example
+        use = {MessageKind.REQUEST: _REQUEST, MessageKind.RESPONSE: _RESPONSE}.get(self.message.kind, _PLAIN)
+        text = (use if example.body else _PLAIN).format(
+            name=self.name, version=example.version, key=self.message.api_key, hex=example.data.hex()
+        )
+        protocol = f"from {package} import PROTOCOL\n" if "PROTOCOL" in text else ""
+        return f"{protocol}from {package}.{module} import {self.name}\n\n{text}"
 
     @property
     def data(self) -> str:
         """The data of the script, as JSON. A field is its index in ``fields``, or -1 for spans that belong to no
-        field.
+        field. The name of a span is 0 if it is that of its field, and its type is an index in ``kinds``.
         """
+        kinds: list[str] = []
         index = {field.place: number for number, field in enumerate(self.fields)}
         layouts = [
             {
                 "versions": one.range,
-                "rows": [[index[row.place], _type(row), row.size, row.depth] for row in one.rows],
-                "example": self._example(one.example, index),
+                "rows": [[index[row.place], row.shown, row.size, row.depth] for row in one.rows],
+                "example": self._example(one.example, index, kinds),
             }
             for one in self.layouts
         ]
         versions = {one.version: [one.layout, one.facts] for one in self.versions}
-        found = {"name": self.name, "newest": self.newest.version, "versions": versions, "layouts": layouts}
+        found = {"newest": self.newest.version, "versions": versions, "kinds": kinds, "layouts": layouts}
         return json.dumps(found, separators=(",", ":"), ensure_ascii=True)
 
-    def _example(self, example: Example, index: Mapping[str, int]) -> dict[str, object]:
-        spans = [
-            [span.start, span.end, span.depth, span.name, span.kind, self.value(span), field]
-            for span, field in fields_of_spans(example, index)
-        ]
+    def _example(self, example: Example, index: Mapping[str, int], kinds: list[str]) -> dict[str, object]:
+        spans = []
+        for span, field in fields_of_spans(example, index):
+            if span.kind not in kinds:
+                kinds.append(span.kind)
+            name = 0 if field >= 0 and span.name == self.fields[field].name else span.name
+            spans.append([span.start, span.end, span.depth, name, kinds.index(span.kind), self.value(span), field])
         command = self.command(example)
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
@@ -209,10 +246,6 @@ class MessageView:
         return {one.place: {str(v.value): v.name for v in one.enum.values} for one in self.fields if one.enum}
 
 
-def _type(row: Row) -> str:
-    return row.type if row.tag is None else f"{row.type} <tag {row.tag}>"
-
-
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
     """Yield every span with the index of its field; -1 for headers and headings."""
     for number, span in enumerate(example.spans):
@@ -234,6 +267,7 @@ def message_view(
     releases: Releases,
     examples: Examples,
     errors: Mapping[str, str],
+    names: Names,
     package: str = "",
 ) -> MessageView:
     by_version = layouts.by_message[message.name]
@@ -260,6 +294,7 @@ def message_view(
         former=list(former(message, by_version, releases.history)),
         first={version: releases.first(message.api_key, version) for version in by_version} if message.is_rpc else {},
         errors=errors,
+        names=names,
         package=package,
     )
 

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from kwire_guide.pages import Kind, MessagePage, OtherPage, Page, table_page
-from kwire_guide.releases import Releases
+from kwire_guide.prose import Prose
+from kwire_guide.releases import Releases, Upgrade
 from kwirec.guide import anchor
 from kwirec.versions import runs_text
 
-OPEN = (Kind.API, Kind.TABLE)
-"""Groups that are open on all pages; the other groups are open only on their own pages."""
+HERE = (Kind.TABLE, Kind.HEADER)
+"""Groups of few pages, which every page lists; only their own pages list the other groups."""
 
-ELSEWHERE = {
-    Kind.TOPIC: "index.html#{}",
-    Kind.METADATA: "index.html#{}",
-    Kind.DATA: "index.html#{}",
-    Kind.UPGRADE: "releases/index.html",
-}
-"""Groups of many pages, which only their own pages list; other pages link to the list."""
+LONG, NEAR = 50, 8
+"""The links of a group that is listed in part, and of these before and after a page."""
 
 
 @dataclass(frozen=True)
@@ -35,41 +32,77 @@ class Link:
 
 @dataclass(frozen=True)
 class Links:
-    """A group of pages in the navigation; ``alone`` if only its own pages show it."""
+    """A group of pages in the navigation. ``folder`` is the folder that they share, if the kind has several;
+    ``alone`` if only its own pages show the group.
+    """
 
     title: str
     kind: Kind
     links: Sequence[Link]
+    folder: str = ""
     alone: bool = False
 
     @property
     def open(self) -> bool:
-        return self.kind in OPEN
+        return self.kind in HERE
 
     @property
     def listed(self) -> str:
-        """The place of the list of pages, if not on every page."""
-        return ELSEWHERE.get(self.kind, "").format(anchor(self.title))
+        """The place of the list of pages."""
+        return "releases/index.html" if self.kind is Kind.UPGRADE else f"index.html#{anchor(self.title)}"
 
-    @property
+    @cached_property
     def paths(self) -> set[str]:
         return {link.path for link in self.links}
+
+    def near(self, page: Page) -> Sequence[Link]:
+        """Return the links that a page lists: of a long group, only those around it, and the first."""
+        at = next((number for number, link in enumerate(self.links) if link.path == page.path), 0)
+        if len(self.links) <= LONG:
+            return self.links
+        return [*self.links[:1], *self.links[max(at - NEAR, 1) : at + NEAR + 1]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Data that all pages share."""
+    """Data that all pages share. ``counts`` are numbers of the start page with their names."""
 
     title: str
     subtitle: str
     about: str
+    url: str
     newest: str
     lines: Sequence[tuple[str, int]]
     nav: Sequence[Links]
+    counts: Sequence[tuple[int, str]] = ()
 
     def of(self, *kinds: Kind) -> list[Links]:
         """Return the groups of these kinds, which every page shows."""
         return [links for links in self.nav if links.kind in kinds and not links.alone]
+
+    def menu(self, page: Page) -> Iterator[tuple[str, Sequence[Links]]]:
+        """Yield the groups that a page lists, by kind."""
+        for kind in Kind:
+            found = [links for links in self.nav if links.kind is kind]
+            groups = [links for links in found if not links.alone or page.path in links.paths]
+            if groups:
+                yield kind.value, groups
+
+    @cached_property
+    def _groups(self) -> Mapping[str, Links]:
+        """The group of each page, by path: the smallest that has it."""
+        return {link.path: links for links in self.nav for link in links.links}
+
+    def group(self, page: Page) -> Links | None:
+        return self._groups.get(page.path)
+
+    def around(self, page: Page) -> tuple[Link | None, Link | None]:
+        """Return the page before and the page after, in the order of the group."""
+        links = self._groups[page.path].links if page.path in self._groups else ()
+        at = next((number for number, link in enumerate(links) if link.path == page.path), None)
+        if at is None:
+            return None, None
+        return (links[at - 1] if at else None), (links[at + 1] if at + 1 < len(links) else None)
 
 
 def navigation(pages: Sequence[Page]) -> list[Links]:
@@ -79,10 +112,23 @@ def navigation(pages: Sequence[Page]) -> list[Links]:
         of_kind = [page for page in pages if page.kind is kind]
         if kind is Kind.DOCUMENT:
             found += _documents([page for page in of_kind if isinstance(page, OtherPage)])
+        elif kind is Kind.API:
+            folders = dict.fromkeys(sorted(page.folder for page in of_kind if isinstance(page, MessagePage)))
+            for folder in folders:
+                inside = [page for page in of_kind if isinstance(page, MessagePage) and page.folder == folder]
+                one = len(folders) == 1
+                found.append(
+                    Links(kind.value if one else _title(folder), kind, _links(inside), "" if one else folder)
+                )
         elif of_kind:
-            links = [Link(one.path, one.title, _key(one), one.doc) for one in sorted(of_kind, key=_order)]
-            found.append(Links(kind.value, kind, links[::-1] if kind is Kind.UPGRADE else links))
+            links = _links(of_kind)
+            newest_first = kind is Kind.UPGRADE
+            found.append(Links(kind.value, kind, links[::-1] if newest_first else links, alone=newest_first))
     return found
+
+
+def _links(pages: Sequence[Page]) -> list[Link]:
+    return [Link(one.path, one.title, _key(one), one.doc) for one in sorted(pages, key=_order)]
 
 
 def _documents(pages: Sequence[OtherPage]) -> Iterator[Links]:
@@ -98,8 +144,11 @@ def _documents(pages: Sequence[OtherPage]) -> Iterator[Links]:
     if top:
         yield Links(Kind.DOCUMENT.value, Kind.DOCUMENT, top)
     for folder, links in below.items():
-        title = PurePosixPath(folder).name.replace("_", " ").replace("-", " ").capitalize()
-        yield Links(title, Kind.DOCUMENT, links, alone=True)
+        yield Links(_title(PurePosixPath(folder).name), Kind.DOCUMENT, links, alone=True)
+
+
+def _title(folder: str) -> str:
+    return folder.replace("_", " ").replace("-", " ").capitalize()
 
 
 def _key(page: Page) -> int | None:
@@ -120,20 +169,34 @@ def by_key(page: MessagePage) -> tuple[int, str]:
 # The index
 
 
-def index_page(title: str, pages: Sequence[MessagePage], releases: Releases) -> OtherPage:
-    """Return the table of all APIs, with the choices of its filters. The template lists the other groups."""
+def index_page(
+    title: str, start: Prose | None, pages: Sequence[MessagePage], others: Sequence[OtherPage], releases: Releases
+) -> OtherPage:
+    """Return the start page: what the site is, three ways into it, and the table of all APIs by group. The template
+    lists the other groups.
+    """
     apis = sorted((page for page in pages if page.kind is Kind.API), key=by_key)
     rows = [_api_row(page, releases) for page in apis]
+    groups = sorted({str(row["group"]) for row in rows})
     return table_page(
         "index.html",
         title,
         "index.html.jinja",
-        apis=rows,
+        start=start.body if start else "",
+        removal=next((page for page in reversed(others) if page.kind is Kind.UPGRADE and _removes(page)), None),
+        newest=next((page for page in reversed(others) if page.kind is Kind.UPGRADE), None),
+        apis=[(group, _title(group), [row for row in rows if row["group"] == group]) for group in groups],
         listeners=sorted({name for page in apis for name in page.messages[0].message.listeners}),
-        groups=sorted({str(row["group"]) for row in rows}),
+        groups=groups,
         statuses=sorted({str(row["status"]) for row in rows if row["status"]}),
         kinds=Kind,
     )
+
+
+def _removes(page: OtherPage) -> bool:
+    """Return whether a release removed APIs."""
+    upgrade = page.content["upgrade"]
+    return isinstance(upgrade, Upgrade) and any(one.gone for one in upgrade.changes)
 
 
 def _api_row(page: MessagePage, releases: Releases) -> dict[str, object]:

@@ -18,13 +18,13 @@ class Kind(Enum):
     """The subject of a page. The value is the title of its group in the navigation."""
 
     CHAPTER = "Guide"
+    TABLE = "Look up"
+    UPGRADE = "Releases"
     API = "APIs"
     TOPIC = "Internal topics"
     METADATA = "Metadata log"
     DATA = "Data in records and files"
     HEADER = "Headers"
-    TABLE = "Tables"
-    UPGRADE = "Upgrades"
     DOCUMENT = "Documentation"
 
 
@@ -40,12 +40,21 @@ MESSAGE_KINDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page. ``path`` is relative to the site."""
+    """One page. ``path`` is relative to the site, ``about`` is its description for search engines."""
 
     path: str
     title: str
     kind: Kind
     doc: str = ""
+
+    @property
+    def about(self) -> str:
+        return self.doc
+
+    @property
+    def heading(self) -> str:
+        """The title in tabs of browsers and in results of search engines."""
+        return self.title
 
     @property
     def root(self) -> str:
@@ -63,6 +72,21 @@ class MessagePage(Page):
     negotiation: Sequence[Sequence[str]] = ()
     package: str = ""
     errors: Sequence[ApiError] = ()
+
+    @property
+    def about(self) -> str:
+        names = " and ".join(one.name for one in self.messages)
+        return f"{names} {self.versions}, byte by byte: fields, bytes of an example, grammar, releases. {self.doc}"
+
+    @property
+    def heading(self) -> str:
+        return f"{self.title} {self.versions}: fields and bytes"
+
+    @property
+    def versions(self) -> str:
+        low = min(one.message.valid.low for one in self.messages)
+        high = max(one.message.valid.high for one in self.messages)
+        return f"version {low}" if low == high else f"versions {low} to {high}"
 
     @property
     def module(self) -> str:
@@ -88,6 +112,11 @@ class MessagePage(Page):
         """The folder of the definitions, which groups what belongs together."""
         path = self.messages[0].message.decl.span.source.name.replace("\\", "/")
         return PurePosixPath(path).parent.name.replace("_", " ")
+
+    def other(self, message: MessageView) -> MessageView | None:
+        """Return the request of a response, or the response of a request."""
+        others = (one for one in self.messages if one is not message and one.message.is_rpc)
+        return next(others, None) if message.message.is_rpc else None
 
     def proposals(self, message: MessageView, version: int) -> Sequence[int]:
         """Return the numbers of the KIPs that a version belongs to, without those that its remarks name."""

@@ -12,10 +12,10 @@ from kwirec.merge.history import History
 from kwirec.versions import VersionRange
 
 SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
-    "New APIs": lambda one: one.added if one.new else "",
-    "New versions": lambda one: "" if one.new else one.added,
     "Removed APIs": lambda one: one.removed if one.gone else "",
     "Removed versions": lambda one: "" if one.gone else one.removed,
+    "New APIs": lambda one: one.added if one.new else "",
+    "New versions": lambda one: "" if one.new else one.added,
     "Deprecated versions": lambda one: one.deprecated,
     "Versions that became stable": lambda one: one.stable,
     "Versions that are unstable": lambda one: one.unstable,
@@ -23,7 +23,9 @@ SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
 """The sections of a page of a release, each with the versions that an API has in it."""
 
 
-def release_pages(history: History, releases: Releases, pages: Sequence[MessagePage]) -> Iterator[OtherPage]:
+def release_pages(
+    history: History, releases: Releases, pages: Sequence[MessagePage], product: str
+) -> Iterator[OtherPage]:
     """``releases/index.html`` and ``releases/RELEASE.html``; nothing without releases."""
     if not releases.names:
         return
@@ -38,21 +40,33 @@ def release_pages(history: History, releases: Releases, pages: Sequence[MessageP
     table = _table(history, shown, by_key)
     yield table_page("releases/index.html", "Releases", "releases.html.jinja", **table)
     for before, upgrade in zip((None, *shown), shown, strict=False):
+        sections = list(_sections(upgrade, by_key))
         content = {
             "upgrade": upgrade,
             "before": f"{before.release}.html" if before else "",
             "same": same.get(upgrade.release, []),
-            "sections": list(_sections(upgrade, by_key)),
+            "sections": sections,
             "accepted": list(_accepted(history, upgrade.release, by_key)),
         }
         yield OtherPage(
             path=f"releases/{upgrade.release}.html",
-            title=upgrade.release,
+            title=f"{product} {short(upgrade.release)}",
             kind=Kind.UPGRADE,
+            doc=_about(sections),
             template="release.html.jinja",
-            names=same.get(upgrade.release, []),
+            names=[upgrade.release, *same.get(upgrade.release, [])],
             content=content,
         )
+
+
+def short(release: str) -> str:
+    """``4.0.0`` → ``4.0``, as people call it"""
+    return release.removesuffix(".0") if release.count(".") > 1 else release
+
+
+def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> str:
+    """Return the sections with the names of their APIs in one line."""
+    return " ".join(f"{title}: {', '.join(str(row['name']) for row in rows)}." for title, rows in sections)
 
 
 def _table(
@@ -61,7 +75,7 @@ def _table(
     """Return the releases that have a page, newest first, and for each decisive release the accepted versions of each
     API.
     """
-    listed = [(one.release, f"{one.release}.html", _summary(one)) for one in reversed(shown)]
+    listed = [(short(one.release), f"{one.release}.html", _summary(one)) for one in reversed(shown)]
     apis = negotiations(history)
     columns = list(decisive(history.names, apis))
     rows = [
@@ -78,10 +92,10 @@ def _table(
 
 def _accepted(
     history: History, release: str, by_key: Mapping[int | None, MessagePage]
-) -> Iterator[tuple[int, str, str, str]]:
-    """Yield every API of a release: key, name, page and versions."""
+) -> Iterator[tuple[str, str, str]]:
+    """Yield every API of a release, by key: name, page and versions."""
     for key, api in sorted(history.releases[release].items()):
-        yield key, api.name, by_key[key].path if key in by_key else "", range_cell(api)
+        yield api.name, by_key[key].path if key in by_key else "", range_cell(api)
 
 
 def _summary(upgrade: Upgrade) -> str:
@@ -108,12 +122,15 @@ def _sections(
             yield title, rows
 
 
-def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str, str]]:
-    """Yield the changes of request and response in the new versions of an API, with a link to the comparison."""
+def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str, str, Sequence[int]]]:
+    """Yield the changes of request and response in the new versions of an API, with a link to the comparison and the
+    proposals.
+    """
     for view in page.messages if page else ():
         added = {version for text in change.added.split(", ") for version in VersionRange.parse(text)}
         for one in view.changes:
             if one.version in added and one.before is not None:
                 sentences = "; ".join(" ".join((text, ", ".join(places))).strip() for text, places in one.sentences())
                 anchor = f"{page.path if page else ''}#{view.part}-v{one.version}-vs-{one.before}"
-                yield f"{view.part} {one.version} {sentences}", anchor
+                kips = page.proposals(view, one.version) if page else ()
+                yield f"{view.part} {one.version} {sentences}", anchor, kips

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 import jinja2
@@ -21,9 +23,9 @@ from kwirec.guide import anchor
 
 def visible(value: Any) -> Any:
     """Return a text with its lines and every other character visible. Return other values as they are."""
-    if isinstance(value, str) and not isinstance(value, Markup):
-        return "\n".join(map(printable, value.split("\n")))
-    return value
+    if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
+        return value
+    return "\n".join(map(printable, value.split("\n")))
 
 
 def embedded(text: str) -> Markup:
@@ -32,6 +34,7 @@ def embedded(text: str) -> Markup:
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
+@lru_cache(4096)
 def breakable(name: str) -> Markup:
     """Return a long name, which may be broken between its words."""
     words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > 12 else [visible(name)]
@@ -53,6 +56,23 @@ def _linked(text: str) -> Markup:
     )
 
 
+def named(pieces: Iterable[tuple[str, str, str]]) -> Markup:
+    """Return the pieces of a description (:meth:`kwire_guide.fields.Names.pieces`) with links to the fields."""
+    forms = {
+        (False, False): "{0}",
+        (False, True): "<code>{0}</code>",
+        (True, True): '<a href="#{1}"><code>{0}</code></a>',
+    }
+    shown = (Markup(forms[bool(place), bool(code)]).format(visible(text), place) for text, place, code in pieces)
+    return Markup().join(shown)
+
+
+def literal(text: str) -> Markup:
+    """Return a long text for an element, in which quotation marks need no escape."""
+    text = str(visible(text))
+    return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
 ENVIRONMENT = jinja2.Environment(
     loader=jinja2.FileSystemLoader(FOLDERS),
     undefined=jinja2.StrictUndefined,
@@ -68,6 +88,8 @@ ENVIRONMENT.filters |= {
     "coded": coded,
     "embedded": embedded,
     "kip_address": kip_address,
+    "literal": literal,
+    "named": named,
 }
 
 

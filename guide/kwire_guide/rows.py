@@ -52,6 +52,15 @@ class Row:
         """The name as in the grammar: ``cluster_id<tag 0>``."""
         return self.name if self.tag is None else f"{self.name}<tag {self.tag}>"
 
+    @property
+    def shown(self) -> str:
+        """The type, and the tag if there is one."""
+        return self.type if self.tag is None else f"{self.type} · tag {self.tag}"
+
+    @property
+    def bytes(self) -> str:
+        return f"{self.size} byte{'s' * (self.size != '1')}"
+
 
 def rows(layout: MessageLayout) -> tuple[Row, ...]:
     """Return the fields of a layout. A struct precedes its fields, and tagged fields come last in their struct."""

@@ -1,4 +1,4 @@
-"""The index of the search box: an entry for each message, field, error, release, and heading of prose.
+"""The index of the search box: an entry for each message, field, enum, error, type, release, KIP, and heading of prose.
 
 A script sets it, because pages that are opened as files can load scripts and nothing else.
 """
@@ -7,71 +7,134 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from enum import IntEnum
 
 from kwire_guide.inputs import Inputs
 from kwire_guide.pages import Kind, MessagePage, OtherPage
 from kwire_guide.prose import Prose
+from kwire_guide.tables import uses
+from kwire_guide.types import TypeRow
+from kwirec.lowering.headers import header_versions
+from kwirec.versions import runs_text
 
-Entry = tuple[str, str, str, str, str, int]
-"""Path with anchor, name, where it is, other words that find it, what it says, and how much it counts."""
 
-MAX_TEXT = 400
-"""The characters of a section of prose that are searched."""
+class Group(IntEnum):
+    """The groups in which the page shows what it finds."""
+
+    CHAPTER = 0
+    API = 1
+    TABLE = 2
+    FIELD = 3
+    ERROR = 4
+    DOCUMENT = 5
+
+
+Entry = tuple[str, str, str, str, str, int, Group]
+"""Path with anchor, name, where it is, other words that find it, what it says, how much it counts, and its group."""
 
 
 def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> str:
-    """Return a script that sets ``window.kwireSearch`` to all entries."""
-    entries = [*_messages(pages), *_enums(inputs), *_errors(inputs), *_prose(inputs), *_tables(others)]
-    text = json.dumps(entries, ensure_ascii=True, separators=(",", ":"))
-    return f"window.kwireSearch = {text};\n"
+    """Return a script that sets ``window.kwireSearch`` to all entries, the synonyms, and the headers of requests."""
+    entries = [
+        *_messages(pages),
+        *_enums(inputs, pages),
+        *_errors(inputs),
+        *_prose(inputs),
+        *_tables(others),
+        *_kips(inputs, pages, others),
+    ]
+    content = {"entries": entries, "synonyms": inputs.synonyms, "apis": dict(_headers(pages))}
+    return f"window.kwireSearch = {json.dumps(content, ensure_ascii=True, separators=(',', ':'))};\n"
 
 
 def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
     for page in pages:
         docs = " ".join(one.message.doc for one in page.messages)
-        names = " ".join(one.name for one in page.messages)
+        names = " ".join(name for one in page.messages for name in (one.name, *one.message.aliases))
         key = f"api key {page.key}" if page.key is not None else ""
-        yield page.path, page.title, page.folder, f"{names} {key}", docs, 4
+        yield page.path, page.title, page.folder, f"{names} {key}", docs, 4, Group.API
         for view in page.messages:
             for field in view.fields:
                 place = f"{page.path}#{view.part}.{field.place}"
-                yield place, field.name, f"in {view.name}", " ".join(field.former), field.doc, 1
+                yield place, field.name, f"in {view.name}", " ".join(field.former), field.doc, 1, Group.FIELD
 
 
-def _enums(inputs: Inputs) -> Iterator[Entry]:
+def _headers(pages: Sequence[MessagePage]) -> Iterator[tuple[int, tuple[str, str, int, str]]]:
+    """Yield for each API key the page, the name, the oldest version, and the request header of each version, a digit
+    each.
+    """
+    for page in pages:
+        message = page.messages[0].message
+        if page.kind is Kind.API and message.api_key is not None:
+            headers = header_versions(message)
+            digits = "".join(str(headers.get(version, "")) for version in message.valid)
+            yield message.api_key, (page.path, page.title, message.valid.low, digits)
+
+
+def _enums(inputs: Inputs, pages: Sequence[MessagePage]) -> Iterator[Entry]:
+    users = uses(pages)
     for enum in inputs.schema.enums:
-        yield f"enums.html#{enum.name}", enum.name, "enum", "", enum.doc, 3
+        named = " ".join(dict.fromkeys(name for name, _ in users.get(enum.name, ())))
+        yield f"enums.html#{enum.name}", enum.name, "enum", named, enum.doc, 3, Group.TABLE
         for one in enum.values:
             place = f"enums.html#{enum.name}.{one.name}"
-            yield place, one.name, f"in {enum.name}", f"{one.value}", one.doc, 2
+            yield place, one.name, f"in {enum.name}", f"{one.value} {named}".strip(), one.doc, 2, Group.TABLE
 
 
 def _errors(inputs: Inputs) -> Iterator[Entry]:
     for one in inputs.errors:
         code = one.code.value
         names = " ".join([f"{code} error code {code}", *(alias.value for alias in one.aliases)])
-        yield f"errors.html#{code}", one.name.value, f"error {code}", names, one.about.value, 4
+        yield f"errors.html#{code}", one.name.value, f"error {code}", names, one.about.value, 4, Group.ERROR
 
 
 def _prose(inputs: Inputs) -> Iterator[Entry]:
     for chapter in inputs.chapters:
-        yield from _sections(chapter.path, chapter.prose, "guide", 3)
+        yield from _sections(chapter.path, chapter.prose, "guide", 3, Group.CHAPTER)
     for document in inputs.documents:
-        yield from _sections(document.path, document.prose, "documentation", 2)
+        yield from _sections(document.path, document.prose, "documentation", 2, Group.DOCUMENT)
 
 
-def _sections(path: str, prose: Prose, where: str, weight: int) -> Iterator[Entry]:
-    yield path, prose.title, where, " ".join(prose.names), prose.about, weight
+def _sections(path: str, prose: Prose, where: str, weight: int, group: Group) -> Iterator[Entry]:
+    yield path, prose.title, where, " ".join(prose.names), prose.about, weight, group
     for one in prose.headings:
-        names, text = " ".join(one.names), one.text[:MAX_TEXT]
-        yield f"{path}#{one.anchor}", one.title, f"in {prose.title}", names, text, weight - 1
+        names = " ".join(one.names)
+        yield f"{path}#{one.anchor}", one.title, f"in {prose.title}", names, one.text, max(weight - 1, 1), group
 
 
 def _tables(others: Sequence[OtherPage]) -> Iterator[Entry]:
     for page in others:
         if page.kind is Kind.TABLE:
-            yield page.path, page.title, "tables", "", "", 2
+            yield page.path, page.title, "table", "", page.doc, 2, Group.TABLE
+            for one in page.content.get("types", ()) if page.path == "types.html" else ():
+                assert isinstance(one, TypeRow)
+                yield f"{page.path}#{one.name}", one.name, "type", "", one.meaning, 3, Group.TABLE
         elif page.kind is Kind.UPGRADE:
-            yield page.path, page.title, "release", f"release upgrade {page.title}", "", 2
-            for name in page.names:
-                yield page.path, name, f"release, as {page.title}", f"release upgrade {name}", "", 2
+            for name in (page.title, *page.names):
+                place = "release" if name == page.title else f"release, as {page.title}"
+                more = " ".join(dict.fromkeys(("release upgrade", *_parts(page.names[0] if page.names else ""))))
+                text = page.doc if name == page.title else ""
+                yield page.path, name, place, more if name == page.title else "release upgrade", text, 3, Group.TABLE
+
+
+def _parts(release: str) -> Iterator[str]:
+    """Yield a release and its line: ``4.0.1`` and ``4.0``."""
+    yield release
+    yield ".".join(release.split(".")[:2])
+
+
+def _kips(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> Iterator[Entry]:
+    """Yield every proposal with the versions that belong to it."""
+    has_page = any(page.path == "kips.html" for page in others)
+    found: dict[int, dict[str, list[int]]] = {}
+    places: dict[int, str] = {}
+    for page in pages:
+        for view in page.messages:
+            for version, numbers in inputs.kips.get(view.name, {}).items():
+                for number in numbers:
+                    found.setdefault(number, {}).setdefault(view.name, []).append(version)
+                    places.setdefault(number, f"{page.path}#{view.part}-history")
+    for number, messages in sorted(found.items()):
+        path = f"kips.html#KIP-{number}" if has_page else places[number]
+        text = ", ".join(f"{name} {runs_text(versions)}" for name, versions in messages.items())
+        yield path, f"KIP-{number}", "proposal", "kip", text, 3, Group.TABLE

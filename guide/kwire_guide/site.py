@@ -10,6 +10,7 @@ from kwire_guide.assets import assets
 from kwire_guide.chapters import Chapter
 from kwire_guide.documents import Document
 from kwire_guide.examples import Examples
+from kwire_guide.fields import Names
 from kwire_guide.inputs import Inputs, read_inputs
 from kwire_guide.kip_pages import kip_page
 from kwire_guide.messages import message_view
@@ -28,7 +29,11 @@ from kwirec.emitters.environment import Artifact
 from kwirec.emitters.modules import ModuleGroup, group_modules
 from kwirec.emitters.release_facts import negotiations
 from kwirec.emitters.write import write
+from kwirec.guide import part_of
 from kwirec.ir.schema import MessageKind
+
+MISSING = OtherPage(path="404.html", title="No such page", kind=Kind.TABLE, template="missing.html.jinja")
+"""The page that servers show in place of pages that do not exist, at any address below the site's."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of finished pages and of all pages."""
@@ -41,6 +46,7 @@ def write_site(
     title: str,
     package: str,
     docs: Sequence[Path] = (),
+    url: str = "",
     out: Path,
     check: bool = False,
     phase: Phase = quiet,
@@ -50,7 +56,7 @@ def write_site(
     Raises ``OSError`` or ``ValueError`` for unreadable or malformed files next to the definitions, and
     :class:`~kwirec.driver.OutputNotGeneratedError` as :func:`kwirec.driver.generate` does.
     """
-    inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs)
+    inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs, url=url)
     layouts = inputs.layouts
     artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
     outcome = write(artifacts, out, origin={"definitions": digest(loaded)}, check=check)
@@ -70,16 +76,17 @@ def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> 
     others = [
         *_prose_pages(inputs),
         *table_pages(inputs.schema, inputs.errors, messages, releases.names),
-        *release_pages(inputs.history, releases, messages),
+        *release_pages(inputs.history, releases, messages, inputs.title.removesuffix(" protocol")),
     ]
     if proposals := kip_page(messages):
         others.append(proposals)
     site = _site(inputs, releases, messages, others)
-    pages = [index_page(inputs.title, messages, releases), *messages, *others]
+    pages = [index_page(inputs.title, inputs.start, messages, others, releases), *messages, *others, MISSING]
     found = []
     for number, page in enumerate(pages, 1):
+        root = inputs.url if page is MISSING and inputs.url else page.root
         template = page.template if isinstance(page, OtherPage) else "message.html.jinja"
-        found.append(Artifact(path=page.path, text=render(template, page=page, site=site)))
+        found.append(Artifact(path=page.path, text=render(template, page=page, site=site, root=root)))
         progress(number, len(pages))
     search = search_script(inputs, messages, others)
     return [*found, *assets(), Artifact(path="assets/search.js", text=search)]
@@ -92,9 +99,17 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
     tables = {api.key: negotiation_table(api) for api in negotiations(inputs.history)}
     errors = {str(one.code.value): one.name.value for one in inputs.errors}
     for group in groups:
+        names = Names({part_of(one): one for one in group.messages})
         views = [
             message_view(
-                one, inputs.layouts, message_matrix(one, inputs.layouts), releases, examples, errors, inputs.package
+                one,
+                inputs.layouts,
+                message_matrix(one, inputs.layouts),
+                releases,
+                examples,
+                errors,
+                names,
+                inputs.package,
             )
             for one in group.messages
         ]
@@ -147,11 +162,20 @@ def _prose_pages(inputs: Inputs) -> Iterator[OtherPage]:
 def _site(inputs: Inputs, releases: Releases, messages: Sequence[MessagePage], others: Sequence[OtherPage]) -> Site:
     count = sum(len(page.messages) for page in messages)
     span = f"{releases.names[0]} to {releases.newest}, " if releases.names else ""
+    counts = {
+        "APIs": sum(page.kind is Kind.API for page in messages),
+        "messages": count,
+        "versions": inputs.layouts.count,
+        "recorded frames": len(inputs.recorded),
+        "releases": len(releases.names),
+    }
     return Site(
         title=inputs.title,
         subtitle=f"{span}every version",
         about=f"{count} messages in {inputs.layouts.count} versions.",
+        url=inputs.url,
         newest=releases.newest,
         lines=releases.lines,
         nav=navigation([*messages, *others]),
+        counts=[(number, name) for name, number in counts.items() if number],
     )

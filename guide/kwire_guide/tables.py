@@ -8,6 +8,19 @@ from kwire_guide.pages import MessagePage, OtherPage, table_page
 from kwire_guide.types import type_rows, varint_rows
 from kwirec.frontend import ErrorDecl
 from kwirec.ir.schema import Schema
+from kwirec.merge.history import release_key
+
+NOTES = (
+    ("formerly", "formerly …", "A name that the field had in earlier definitions. Its bytes did not change."),
+    ("entity", "id of …, name of …", "The kind of thing that the value names. Fields of one kind have equal values."),
+    ("ignorable", "ignorable", "A writer leaves the field out of versions that lack it, whatever its value. "
+     "Without this note, a value other than the default cannot be written in such versions."),
+    ("map-key", "map key", "The elements of the array have different values here."),
+    ("since", "since 3.7.0", "The first release that knows this tagged field. Older peers skip it."),
+    ("tag", "tag 0", "The field is in the tagged fields at the end of its struct, if its value is not the default."),
+    ("null", "null since 12", "Older versions cannot write null for this field."),
+)  # fmt: skip
+"""Notes on fields: the anchor, the note, and its meaning."""
 
 
 def table_pages(
@@ -15,7 +28,7 @@ def table_pages(
 ) -> Iterator[OtherPage]:
     """Yield the page of types, and the pages of errors and enums if any exist. ``releases`` have pages."""
     types, varints = list(type_rows()), list(varint_rows())
-    yield table_page("types.html", "Types", "types.html.jinja", types=types, varints=varints)
+    yield table_page("types.html", "Types", "types.html.jinja", types=types, varints=varints, notes=NOTES)
     if errors:
         yield table_page(
             "errors.html",
@@ -23,13 +36,14 @@ def table_pages(
             "errors.html.jinja",
             errors=list(_errors(errors, pages)),
             has_since=any(error.since for error in errors),
+            since=sorted({error.since.value for error in errors if error.since}, key=release_key),
             releases=releases,
         )
     if schema.enums:
-        yield table_page("enums.html", "Enums", "enums.html.jinja", enums=schema.enums, uses=_uses(pages))
+        yield table_page("enums.html", "Enums", "enums.html.jinja", enums=schema.enums, uses=uses(pages))
 
 
-def _uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
+def uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
     """Return the fields of every enum, each with its link."""
     found: dict[str, list[tuple[str, str]]] = {}
     for page in pages:

@@ -24,13 +24,23 @@ class Message {
     this.part = article.dataset.part;
     this.data = JSON.parse(article.querySelector("script.data").textContent);
     this.fields = [...article.querySelectorAll(".fields tbody tr")];
-    this.radios = [...article.querySelectorAll(".versions input")];
+    this.radios = [...article.querySelectorAll(".bar input")];
     this.select = article.querySelector(".compare select");
+    this.grammar = article.querySelector(".grammars");
+    this.boxes = article.querySelector(".boxes");
+    this.fields.forEach((tr, field) => { tr.dataset.field = field; });
     this.pinned = false;
-    article.querySelector(".layout").hidden = !this.fields.length;
     article.querySelector(".actions").hidden = false;
-    for (const radio of this.radios) radio.addEventListener("change", () => this.link());
-    this.select.addEventListener("change", () => this.link());
+    for (const radio of this.radios) {
+      radio.closest("label").title = this.data.versions[radio.value][1];
+      radio.addEventListener("change", () => this.link());
+    }
+    if (this.select) {
+      this.select.append(...this.radios.map(({ value }) => make("option", { value }, value)));
+      this.select.closest("label").hidden = false;
+      this.select.addEventListener("change", () => this.link());
+    }
+    this.grammar.addEventListener("toggle", () => this.drawGrammar());
     this.links = [...article.querySelectorAll("a[href^='#']")].map(link => [link, link.hash.slice(1)]).filter(([, hash]) => {
       const found = parsed(hash);
       return found.part === this.part && found.version === undefined;
@@ -41,13 +51,13 @@ class Message {
     article.addEventListener("click", event => this.click(event));
   }
 
-  place(version, other) { return `${this.part}-v${version}${other ? `-vs-${other}` : ""}`; }
+  place(version, other) { return place(this.part, version, other); }
 
   get chosen() { return this.radios.find(radio => radio.checked)?.value ?? String(this.data.newest); }
 
   // A choice changes the address and leaves no entry in the history: links do that.
   link() {
-    history.replaceState(null, "", `#${this.place(this.chosen, this.select.value)}`);
+    history.replaceState(null, "", `#${this.place(this.chosen, this.select?.value)}`);
     follow();
   }
 
@@ -58,17 +68,24 @@ class Message {
     const [layout, facts] = this.data.versions[this.version];
     this.layout = this.data.layouts[layout];
     for (const radio of this.radios) radio.checked = radio.value === this.version;
-    this.select.value = this.other;
+    if (this.select) this.select.value = this.other;
     const changes = this.compare();
     const told = this.other ? `; compared with version ${this.other}: ${changes}` : "";
     this.article.querySelector(".facts").textContent = `Version ${this.version}: ${facts}${told}`;
-    this.drawGrammar(layout);
+    this.drawGrammar();
     this.drawFields();
-    this.drawBoxes();
     this.drawBytes();
     for (const [link, hash] of this.links) this.aim(link, hash);
     this.pinned = false;
     this.light(null);
+  }
+
+  // The version that is so many places further in the bar
+  step(places) {
+    const at = this.radios.findIndex(radio => radio.checked) + places;
+    if (!this.radios[at]) return;
+    this.radios[at].checked = true;
+    this.link();
   }
 
   // Links within the message keep the version: #request-bytes is #request-v12-bytes now.
@@ -96,20 +113,24 @@ class Message {
     return differences || (a === b ? "the same bytes" : "the same fields, but only one of them is flexible");
   }
 
-  drawGrammar(layout) {
-    for (const details of this.article.querySelectorAll(".grammars details")) {
-      const shown = details.dataset.layout === String(layout);
-      details.classList.toggle("shown", shown);
-      details.open = shown;
+  // The grammar and the boxes of the chosen version, once they are unfolded
+  drawGrammar() {
+    if (!this.grammar.open || !this.layout) return;
+    const chosen = String(this.data.versions[this.version][0]);
+    for (const one of this.grammar.querySelectorAll("[data-layout]")) {
+      const shown = one.dataset.layout === chosen;
+      one.classList.toggle("shown", shown);
       if (!shown) continue;
-      const pre = details.querySelector("pre");
+      const pre = one.querySelector("pre");
       if (!pre.querySelector(".line")) pre.replaceChildren(...pre.textContent.trimEnd().split("\n").map((line, number) => this.line(line, number)));
+      copyable(pre);
       for (const line of pre.querySelectorAll(".line")) {
         line.classList.remove("added", "gone", "changed");
         const state = this.state[line.dataset.field]?.state;
         if (state) line.classList.add(state);
       }
     }
+    this.drawBoxes();
   }
 
   line(text, number) {
@@ -126,27 +147,48 @@ class Message {
 
   drawFields() {
     const signs = { added: "+", gone: "−", changed: "~" };
+    this.lives();
     this.fields.forEach((tr, field) => {
       const { state, row, before, present } = this.state[field];
       tr.classList.remove("added", "gone", "changed");
       tr.classList.toggle("absent", !present);
       if (state) tr.classList.add(state);
-      tr.querySelector(".mark").textContent = signs[state] ?? "";
+      tr.querySelector(".mark")?.remove();
+      if (state) tr.querySelector("th").prepend(make("span", { class: "mark", "aria-hidden": "true" }, signs[state]));
       const type = tr.querySelector(".type");
       type.replaceChildren(...(state === "changed" ? [make("del", {}, before[1]), " "] : []), row?.[1] ?? "");
-      tr.querySelector(".size").textContent = row?.[2] ?? "";
+      tr.querySelector(".size").textContent = row ? `${row[2]} byte${row[2] === "1" ? "" : "s"}` : "";
+    });
+  }
+
+  // Beside fields that some versions lack: a bar with a part for each version
+  lives() {
+    if (this.drawn) return;
+    this.drawn = true;
+    const versions = Object.values(this.data.versions);
+    const having = this.data.layouts.map(layout => new Set(layout.rows.map(row => row[0])));
+    this.fields.forEach((tr, field) => {
+      const has = versions.map(([layout]) => having[layout].has(field));
+      if (has.every(Boolean)) return;
+      const part = at => `${(100 * at) / has.length}%`;
+      const stops = has.map((one, at) => `var(--${one ? "good" : "line"}) ${part(at)} ${part(at + 1)}`);
+      const bar = make("i", { class: "life", "aria-hidden": "true" });
+      bar.style.background = `linear-gradient(90deg, ${stops.join(", ")})`;
+      bar.style.width = `${Math.min(has.length * 0.4, 8)}em`;
+      tr.querySelector(".meta").append(bar);
     });
   }
 
   name(field) { return this.fields[field].querySelector("a").textContent; }
 
   drawBoxes() {
-    const boxes = this.article.querySelector(".boxes");
+    const { boxes } = this;
     const around = [boxes];
+    boxes.hidden = !this.layout.rows.length;
     boxes.replaceChildren();
     for (const [field, type, size, depth] of this.layout.rows) {
       const inner = make("div", { class: "inner" });
-      const tagged = type.includes("<tag ") ? " tagged" : "";
+      const tagged = type.includes(" · tag ") ? " tagged" : "";
       const box = make("div", { class: `box${tagged}`, title: type, data: { field } }, this.name(field), make("span", { class: "size" }, size), inner);
       around[depth].append(box);
       around.length = depth + 1;
@@ -159,6 +201,8 @@ class Message {
     const { hex, spans, origin, command } = this.layout.example;
     const size = hex.length / 2;
     this.article.querySelector(".origin").textContent = origin;
+    const before = this.article.querySelector(".before");
+    if (before) before.textContent = size.toString(16).padStart(8, "0").match(/../g).join(" ");
     this.owners = new Array(size).fill(-1);
     spans.forEach(([start, end], number) => this.owners.fill(number, start, end));
     const dump = [];
@@ -171,10 +215,12 @@ class Message {
       dump.push(line);
     }
     this.article.querySelector(".hex").replaceChildren(...dump);
-    const rows = spans.map(([start, end, depth, name, kind, text, field], span) =>
-      make("tr", { class: `depth-${Math.min(depth, 12)}`, data: { span, owner: field } },
-        make("td", { class: "at" }, end > start ? String(start) : ""), make("th", { scope: "row" }, name),
-        make("td", {}, kind === name ? "" : kind), make("td", { class: "value" }, text)));
+    const rows = spans.map(([start, end, depth, given, number, text, field], span) => {
+      const [name, kind] = [given || this.name(field), this.data.kinds[number]];
+      return make("tr", { class: `depth-${Math.min(depth, 12)}`, data: { span, owner: field } },
+        make("td", {}, end > start ? String(start) : ""), make("th", { scope: "row" }, name),
+        make("td", {}, kind === name ? "" : kind), make("td", {}, text));
+    });
     this.article.querySelector(".spans tbody").replaceChildren(...rows);
     this.article.querySelector(".command").textContent = `${command} ${hex}`;
   }
@@ -203,8 +249,7 @@ class Message {
   click(event) {
     const copy = event.target.closest("[data-copy]");
     if (copy) {
-      const text = copy.dataset.copy === "hex" ? this.layout.example.hex : this.article.querySelector(".command").textContent;
-      copied(text, this.article.querySelector(".told"));
+      copied(copy.dataset.copy === "hex" ? this.layout.example.hex : this.article.querySelector(".command").textContent, copy);
     } else if (event.target.closest("[data-span], .line, .box")) {
       this.pinned = !this.pinned;
       this.light(event.target);
@@ -212,7 +257,9 @@ class Message {
   }
 }
 
-async function copied(text, told) {
+// Copying: bytes and commands, every block of code, and the link of a field
+
+async function copied(text, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -224,11 +271,40 @@ async function copied(text, told) {
     document.execCommand("copy");
     area.remove();
   }
-  told.textContent = "Copied";
-  setTimeout(() => { told.textContent = ""; }, 2000);
+  button.dataset.told = button.dataset.told ?? button.textContent;
+  button.textContent = "Copied";
+  setTimeout(() => { button.textContent = button.dataset.told; }, 2000);
+}
+
+// What is copied of a console are its commands, without the prompt.
+function copyable(pre) {
+  if (pre.parentElement.matches(".code")) return;
+  const button = make("button", { type: "button", class: "copy" }, "Copy");
+  button.addEventListener("click", () => {
+    const lines = pre.textContent.split("\n");
+    const commands = lines.filter((line, at) => line.startsWith("$ ") || /\\$/.test(lines[at - 1] ?? ""));
+    copied(commands.length ? commands.map(line => line.replace(/^\$ /, "")).join("\n") : pre.textContent, button);
+  });
+  const box = make("div", { class: "code" });
+  pre.replaceWith(box);
+  box.append(pre, button);
+}
+for (const pre of document.querySelectorAll("main pre")) if (!pre.closest(".grammars")) copyable(pre);
+
+const pilcrow = make("button", { type: "button", class: "pilcrow", "aria-label": "Copy the link of this field" }, "¶");
+pilcrow.addEventListener("click", () => copied(pilcrow.previousElementSibling.href, pilcrow));
+for (const table of document.querySelectorAll(".fields table")) {
+  for (const kind of ["pointerover", "focusin"]) {
+    table.addEventListener(kind, event => {
+      const link = event.target.closest("tbody tr")?.querySelector("th > a");
+      if (link && link.nextElementSibling !== pilcrow) link.after(pilcrow);
+    });
+  }
 }
 
 // The part of the address after #: request, request-v12, request-v12-vs-11, each with -bytes or .topics.partitions
+
+function place(part, version, other) { return `${part}-v${version}${other ? `-vs-${other}` : ""}`; }
 
 function parsed(hash) {
   const [, part, version, other, section, place] = /^(\w+)(?:-v(\d+)(?:-vs-(\d+))?)?(?:-([a-z]+)|\.(.+))?$/.exec(hash) ?? [];
@@ -239,43 +315,49 @@ const messages = [...document.querySelectorAll("article.message")].map(article =
 const halves = new Set(["request", "response"]);  // which have their versions in common
 const parts = [...document.querySelectorAll(".parts a")];
 
-// The places of anchors are below what stays at the top of the window.
+// The places of anchors are below what stays at the top of the window. Of the bar, only the versions stay on a phone.
 const header = document.querySelector(".top");
+const narrow = matchMedia("(max-width: 60rem)");
 function clear() {
   const bar = document.querySelector("article.current .bar");
-  const stays = bar && getComputedStyle(bar).position === "sticky";
-  html.style.scrollPaddingTop = `${header.offsetHeight + (stays ? bar.offsetHeight : 0) + 8}px`;
+  const kept = !bar ? 0 : narrow.matches ? bar.querySelector(".versions").offsetHeight + 9 : bar.offsetHeight;
+  if (bar) bar.style.top = `${header.offsetHeight - bar.offsetHeight + kept}px`;
+  html.style.scrollPaddingTop = `${header.offsetHeight + kept + 8}px`;
 }
 const sizes = new ResizeObserver(clear);
 for (const one of document.querySelectorAll(".top, .bar")) sizes.observe(one);
 
+function unfolded(target) {
+  for (let box = target.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+}
+
 function follow() {
   const hash = location.hash.slice(1);
-  const { part, version, other, section, place } = parsed(hash);
+  const { part, version, other, section, place: path } = parsed(hash);
   const found = messages.find(one => one.part === part);
   const current = found ?? messages.find(one => one.article.classList.contains("current")) ?? messages[0];
   if (!current) return;
   for (const one of messages) one.article.classList.toggle("current", one === current);
   if (version !== undefined) current.show(version, other);
   else current.show(current.version ?? String(current.data.newest), current.other ?? "");
+  const kept = part => (part === current.part || (halves.has(part) && halves.has(current.part)) ? place(part, current.version, current.other) : part);
   for (const link of parts) {
-    const one = messages.find(message => message.part === link.dataset.part);
-    if (one === current) link.setAttribute("aria-current", "true");
+    if (link.dataset.part === current.part) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
-    const kept = one === current || (halves.has(one.part) && halves.has(current.part));
-    link.href = `#${kept ? one.place(current.version, current.other) : one.part}`;
+    link.href = `#${kept(link.dataset.part)}`;
   }
+  for (const link of current.article.querySelectorAll("a.other")) link.href = `#${kept(link.dataset.part)}-bytes`;
   clear();
-  const ending = place ? `.${place}` : section ? `-${section}` : "";
-  const target = found && document.getElementById(ending ? `${part}${ending}` : hash);
-  if (!target) return;
+  const ending = path ? `.${path}` : section ? `-${section}` : "";
+  const target = document.getElementById(found && ending ? `${part}${ending}` : hash);
+  if (!target || target === current.article) return;
+  unfolded(target);
   target.scrollIntoView();
-  if (place) {
+  if (path && found) {
     target.classList.remove("absent");
     current.light(target);
   }
 }
-
 if (messages.length) {
   addEventListener("hashchange", follow);
   follow();
@@ -287,6 +369,13 @@ if (location.hash.startsWith("#The_Messages_")) {
   const row = document.getElementById(location.hash.slice(1));
   if (row) location.replace(row.querySelector("a").href);
 }
+
+// What cells of releases mean, under the pointer
+
+document.addEventListener("pointerover", event => {
+  const cell = event.target.closest?.(".grid td");
+  if (cell && !cell.title) cell.title = cell.textContent;
+});
 
 // The list of pages, on narrow screens
 
@@ -308,12 +397,13 @@ document.addEventListener("keydown", event => {
   menu.focus();
 });
 
-// The filters of the index
+// The filters of tables
 
 const filters = [...document.querySelectorAll("[data-filter]")];
 if (filters.length) {
   document.querySelector(".filters").hidden = false;
-  const rows = [...document.querySelectorAll(".keys tbody tr")];
+  const rows = [...document.querySelectorAll("tr[data-name]")];
+  const empty = document.querySelector(".clear");
   const matches = (row, { dataset: { filter }, value }) => {
     if (!value) return true;
     const text = row.dataset[filter];
@@ -321,9 +411,13 @@ if (filters.length) {
   };
   const apply = () => {
     for (const row of rows) row.hidden = !filters.every(one => matches(row, one));
-    document.querySelector(".shown").textContent = `${rows.filter(row => !row.hidden).length} of ${rows.length}`;
+    for (const group of document.querySelectorAll("tr.group")) group.hidden = !group.parentElement.querySelector("tr[data-name]:not([hidden])");
+    const shown = rows.filter(row => !row.hidden).length;
+    document.querySelector(".shown").textContent = shown ? `${shown} of ${rows.length}` : `none of ${rows.length} matches`;
+    empty.hidden = filters.every(one => !one.value);
   };
   for (const one of filters) one.addEventListener("input", apply);
+  empty.addEventListener("click", () => { for (const one of filters) one.value = ""; apply(); });
   apply();
 }
 
@@ -331,8 +425,11 @@ if (filters.length) {
 
 const box = document.getElementById("search");
 const hits = document.getElementById("hits");
+const found = document.getElementById("found");
 let index = null;
+let loaded = false;
 let chosen = -1;
+let entered = false;
 
 const load = name => new Promise((resolve, reject) => {
   const script = make("script", { src: `${root}assets/${name}` });
@@ -340,72 +437,73 @@ const load = name => new Promise((resolve, reject) => {
   script.addEventListener("error", reject);
   document.head.append(script);
 });
-const words = text => text.split(/[\s_.,:;()[\]{}<>"'`/–-]+|(?<=[a-z0-9])(?=[A-Z])/).filter(Boolean);
 
-function loaded() {
+function loading() {
   index ??= (async () => {
-    await Promise.all([load("minisearch.js"), load("search.js")]);
-    const made = new MiniSearch({
-      fields: ["name", "place", "more", "doc"],
-      idField: "id",
-      tokenize: words,
-      processTerm: term => term.toLowerCase(),
-      searchOptions: {
-        boost: { name: 6, more: 3, place: 2 },
-        combineWith: "AND",
-        prefix: (_, at, terms) => at === terms.length - 1,
-        fuzzy: term => (term.length > 4 && !/\d/.test(term) ? 0.15 : false),
-        boostDocument: id => window.kwireSearch[id][5],
-      },
-    });
-    await made.addAllAsync(window.kwireSearch.map(([, name, place, more, doc], id) => ({ id, name, place, more, doc })));
+    await Promise.all(["minisearch.js", "find.js", "search.js"].map(load));
+    const made = finder(window.kwireSearch, MiniSearch);
+    await made.ready;
+    loaded = true;
     return made;
   })();
   return index;
 }
 
-// "Fetch 16", "Fetch 11 16" and "Fetch 3.9.2" are versions and releases of an API, which are no entries of the index.
-function versions(text, plain) {
-  const [, api, numbers] = /^(.*?\D)\s*\bv?(\d+(?:\.\d+)+|\d+(?:\D+\d+)?)$/i.exec(text) ?? [];
-  const names = (api ?? "").split(/\s+/).map(word => plain(word).replace(/(request|response)$/, "")).filter(Boolean);
-  const page = window.kwireSearch.find(([path, name]) => /^api\/\w+\.html$/.test(path) && names.includes(plain(name)));
-  if (!page) return [];
-  const hit = (anchor, told) => ["request", "response"].map(part => [`${page[0]}#${part}-${anchor}`, `${page[1]} ${part}`, told, "", page[4]]);
-  if (/\.\d/.test(numbers)) return hit("releases", "which releases accept which versions");
-  const [low, high] = numbers.match(/\d+/g).map(Number).sort((a, b) => a - b);
-  return high === undefined ? hit(`v${low}`, `version ${low}`) : hit(`v${high}-vs-${low}`, `version ${high}, compared with ${low}`);
-}
-
 async function search() {
   const text = box.value.trim();
-  const made = await loaded();
+  if (!text) return close();
+  if (!loaded) {
+    hits.replaceChildren(make("p", {}, "Loading…"));
+    open();
+  }
+  const made = await loading();
   if (text !== box.value.trim()) return;
-  const plain = given => given.toLowerCase().replace(/[\s_-]+/g, "");
-  const rank = ({ id }) => {  // the name itself, its beginning, anything else
-    const name = plain(window.kwireSearch[id][1]);
-    return name === plain(text) ? 0 : name.startsWith(plain(text)) ? 1 : 2;
-  };
-  const all = text ? made.search(text) : [];
-  const found = all.length || !text ? all : made.search(text, { combineWith: "OR" });
-  const ranked = found.sort((a, b) => rank(a) - rank(b) || b.score - a.score).slice(0, 30);
-  const listed = [...versions(text, plain), ...ranked.map(({ id }) => window.kwireSearch[id])];
-  hits.replaceChildren(...listed.map(([path, name, place, , doc], number) => {
-    const link = make("a", { href: root + path, tabindex: "-1" }, make("b", {}, name), ` ${place}`, make("span", { class: "doc" }, doc));
-    return make("li", { role: "option", id: `hit-${number}`, "aria-selected": "false" }, link);
+  list(made.find(text));
+  if (entered) options()[0]?.click();
+  entered = false;
+}
+
+const options = () => [...hits.querySelectorAll("[role=option]")];
+
+function list(groups) {
+  const count = groups.reduce((sum, group) => sum + group.hits.length, 0);
+  let number = 0;
+  hits.replaceChildren(...groups.map(({ title, hits: some }) => {
+    const head = make("div", { class: "head", "aria-hidden": "true" }, title);
+    return make("div", { role: "group", "aria-label": title }, head, ...some.map(({ path, name, place, doc, all }) => {
+      const more = all ? { "aria-description": "shows all of them" } : {};
+      const link = make("a", { role: "option", id: `hit-${number += 1}`, "aria-selected": "false", href: root + path, tabindex: "-1", ...more },
+        make("b", {}, name), ` ${place}${all ? " ▸" : ""}`, ...(doc && !all ? [make("span", { class: "doc" }, doc)] : []));
+      if (all) {
+        link.addEventListener("click", event => {
+          event.preventDefault();
+          event.stopPropagation();
+          list([{ title, hits: all }]);
+          box.focus();
+        });
+      }
+      return link;
+    }));
   }));
-  if (text && !listed.length) hits.append(make("li", { role: "option", "aria-selected": "false", "aria-disabled": "true" }, "Nothing found"));
-  hits.hidden = !text;
-  box.setAttribute("aria-expanded", String(!hits.hidden));
-  choose(listed.length ? 0 : -1);
+  if (!count) hits.append(make("p", {}, "Nothing found"));
+  found.textContent = count ? `${count} results` : "Nothing found";
+  open();
+  choose(count ? 0 : -1);
+}
+
+function open() {
+  hits.hidden = false;
+  box.setAttribute("aria-expanded", "true");
 }
 
 function choose(number) {
   chosen = number;
-  [...hits.children].forEach((hit, at) => hit.setAttribute("aria-selected", String(at === number)));
+  const all = options();
+  all.forEach((hit, at) => hit.setAttribute("aria-selected", String(at === number)));
   if (number < 0) box.removeAttribute("aria-activedescendant");
   else {
-    box.setAttribute("aria-activedescendant", `hit-${number}`);
-    hits.children[number].scrollIntoView({ block: "nearest" });
+    box.setAttribute("aria-activedescendant", all[number].id);
+    all[number].scrollIntoView({ block: "nearest" });
   }
 }
 
@@ -413,27 +511,60 @@ function close() {
   hits.hidden = true;
   box.setAttribute("aria-expanded", "false");
   choose(-1);
+  document.body.classList.remove("searching");
 }
 
-box.addEventListener("focus", loaded);
+box.addEventListener("focus", loading);
 box.addEventListener("input", search);
 box.addEventListener("keydown", event => {
-  const count = hits.querySelectorAll("a").length;
+  const count = options().length;
   if (event.key === "ArrowDown" && count) choose((chosen + 1) % count);
   else if (event.key === "ArrowUp" && count) choose((chosen - 1 + count) % count);
-  else if (event.key === "Enter" && chosen >= 0) hits.children[chosen].querySelector("a")?.click();
+  else if (event.key === "Enter" && !loaded && box.value.trim()) { entered = true; loading(); }
+  else if (event.key === "Enter" && chosen >= 0) options()[chosen].click();
   else if (event.key === "Escape") { box.value = ""; close(); }
   else return;
   event.preventDefault();
 });
 hits.addEventListener("click", event => { if (event.target.closest("a")) close(); });
-document.addEventListener("click", event => { if (!event.target.closest(".search")) close(); });
+document.addEventListener("click", event => { if (!event.target.closest(".search, #find")) close(); });
+
+const find = document.getElementById("find");
+find.hidden = false;
+find.addEventListener("click", () => {
+  document.body.classList.add("searching");
+  box.focus();
+  box.scrollIntoView({ block: "nearest" });
+});
+
+// Keys
+
+const KEYS = [["/", "search"], ["[ and ]", "older and newer version"], ["r", "request or response"], ["?", "this list"]];
+
+function help() {
+  const rows = KEYS.map(([key, meaning]) => make("tr", {}, make("th", { scope: "row" }, make("kbd", {}, key)), make("td", {}, meaning)));
+  const done = make("button", { type: "button" }, "Close");
+  const dialog = make("dialog", { "aria-label": "Keys" }, make("table", {}, make("tbody", {}, ...rows)), done);
+  done.addEventListener("click", () => dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+const ACTIONS = {
+  "/": () => { document.body.classList.add("searching"); box.focus(); },
+  "[": () => shown()?.step(-1),
+  "]": () => shown()?.step(1),
+  "r": () => parts.find(link => !link.hasAttribute("aria-current"))?.click(),
+  "?": help,
+};
+const shown = () => messages.find(one => one.article.classList.contains("current"));
 document.addEventListener("keydown", event => {
-  const typing = event.target.closest("input:not([type=radio]), select, textarea");
-  if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
-    event.preventDefault();
-    box.focus();
-  }
+  const typing = event.target.closest("input:not([type=radio]), select, textarea, dialog");
+  const action = ACTIONS[event.key];
+  if (!action || typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  action();
 });
 
 for (const drawing of document.querySelectorAll(".drawing")) {

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -33,6 +34,7 @@ _FORMS = {
 RELEASES, LAYOUTS, EXCEPTIONS = "releases.json", "layouts.json", "exceptions.json"
 
 
+@lru_cache(1024)
 def release_key(release: str) -> tuple[int, ...]:
     """Return a key that orders releases: ``3.10.0`` after ``3.9.1``."""
     return tuple(int(part) for part in release.split("."))
