@@ -23,8 +23,9 @@ from kwirec.merge.history import History
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown. ``url`` is
-    the address of the published site; empty if it is not known.
+    """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown.
+
+    ``url`` is the address of the published site; empty if it is not known.
     """
 
     schema: Schema

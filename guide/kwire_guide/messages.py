@@ -94,8 +94,10 @@ class VersionView:
 @dataclass(frozen=True)
 class MessageView:
     """All that a page shows of a message. ``former`` says how releases had its versions otherwise, ``first`` has the
-    release that first accepted each version of an API, ``errors`` the names of error codes. ``names`` finds the fields
-    that texts name."""
+    release that first accepted each version of an API, ``errors`` the names of error codes.
+
+    ``names`` finds the fields that texts name.
+    """
 
     message: Message
     part: str

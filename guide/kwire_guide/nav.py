@@ -49,6 +49,8 @@ class Links:
     @property
     def listed(self) -> str:
         """The place of the list of pages."""
+        if len(self.links) == 1 or (self.alone and self.kind is Kind.DOCUMENT):
+            return self.links[0].path
         return "releases/index.html" if self.kind is Kind.UPGRADE else f"index.html#{anchor(self.title)}"
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The index of the search box: an entry for each message, field, enum, error, type, release, KIP, and heading of prose.
+"""The index of the search box: an entry for each message, field, enum, error, type, release, KIP and heading.
 
 A script sets it, because pages that are opened as files can load scripts and nothing else.
 """
@@ -106,7 +106,8 @@ def _tables(others: Sequence[OtherPage]) -> Iterator[Entry]:
     for page in others:
         if page.kind is Kind.TABLE:
             yield page.path, page.title, "table", "", page.doc, 2, Group.TABLE
-            for one in page.content.get("types", ()) if page.path == "types.html" else ():
+            types = page.content.get("types", ())
+            for one in types if isinstance(types, Sequence) else ():
                 assert isinstance(one, TypeRow)
                 yield f"{page.path}#{one.name}", one.name, "type", "", one.meaning, 3, Group.TABLE
         elif page.kind is Kind.UPGRADE:
@@ -125,7 +126,8 @@ def _parts(release: str) -> Iterator[str]:
 
 def _kips(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> Iterator[Entry]:
     """Yield every proposal with the versions that belong to it."""
-    has_page = any(page.path == "kips.html" for page in others)
+    contents = (page.content["kips"] for page in others if page.path == "kips.html")
+    listed = {kip.number for kips in contents if isinstance(kips, Sequence) for kip in kips}
     found: dict[int, dict[str, list[int]]] = {}
     places: dict[int, str] = {}
     for page in pages:
@@ -135,6 +137,6 @@ def _kips(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPa
                     found.setdefault(number, {}).setdefault(view.name, []).append(version)
                     places.setdefault(number, f"{page.path}#{view.part}-history")
     for number, messages in sorted(found.items()):
-        path = f"kips.html#KIP-{number}" if has_page else places[number]
+        path = f"kips.html#KIP-{number}" if number in listed else places[number]
         text = ", ".join(f"{name} {runs_text(versions)}" for name, versions in messages.items())
         yield path, f"KIP-{number}", "proposal", "kip", text, 3, Group.TABLE

@@ -41,7 +41,7 @@ function finder({ entries, synonyms, apis }, MiniSearch) {
   function matches(text) {
     const kept = words(text).filter(word => !IDLE.has(word.toLowerCase()));
     const query = kept.length ? kept.join(" ") : text;
-    const prefix = (_, at, terms) => at === terms.length - 1;
+    const prefix = (term, at, terms) => at === terms.length - 1 && !/^\d+$/.test(term);
     const fuzzy = term => (term.length > 3 && !/\d/.test(term) ? (term.length > 5 ? 0.3 : 0.25) : false);
     for (const options of [{ combineWith: "AND" }, { combineWith: "AND", fuzzy }, { combineWith: "OR", fuzzy }]) {
       const found = index.search(query, { prefix, ...options });
@@ -53,7 +53,8 @@ function finder({ entries, synonyms, apis }, MiniSearch) {
   // The name itself, its beginning for what has a name of its own, anything else
   function rank(entry, wanted) {
     const name = plain(entry[NAME]);
-    if (name === wanted) return 0;
+    const of = entry[GROUP] === FIELD ? plain(entry[PLACE].replace(/^in |(Request|Response)$/g, "")) : "";
+    if (name === wanted || of + name === wanted) return 0;
     return name.startsWith(wanted) && [API, TABLE, ERROR].includes(entry[GROUP]) ? 1 : 2;
   }
 
@@ -153,7 +154,7 @@ function finder({ entries, synonyms, apis }, MiniSearch) {
       const hits = group === FIELD ? folded(found) : found.map(hit);
       const rest = hits.length - SHOWN;
       const more = { path: hits[0].path, name: `${rest} more`, place: GROUPS[group].toLowerCase(), doc: "", all: hits };
-      groups.push({ title: GROUPS[group], hits: rest > 1 ? [...hits.slice(0, SHOWN), more] : hits });
+      groups.push({ title: GROUPS[group], hits: rest > 0 ? [...hits.slice(0, SHOWN), more] : hits });
     }
     return groups;
   }

@@ -69,6 +69,8 @@ class Message {
     this.layout = this.data.layouts[layout];
     for (const radio of this.radios) radio.checked = radio.value === this.version;
     if (this.select) this.select.value = this.other;
+    const label = this.radios.find(radio => radio.checked).closest("label");
+    label.parentElement.scrollLeft = label.offsetLeft - label.parentElement.clientWidth / 2;
     const changes = this.compare();
     const told = this.other ? `; compared with version ${this.other}: ${changes}` : "";
     this.article.querySelector(".facts").textContent = `Version ${this.version}: ${facts}${told}`;
@@ -141,7 +143,10 @@ class Message {
       return make("span", { class: piece === "TAG_BUFFER" ? "tags" : "word" }, piece);
     });
     const named = field >= 0 ? make("a", {}, name) : name;
-    if (field >= 0) this.links.push([named, this.fields[field].id]);
+    if (field >= 0) {
+      this.links.push([named, this.fields[field].id]);
+      this.aim(named, this.fields[field].id);
+    }
     return make("span", { class: "line", data: { field } }, indent, named, ...pieces, "\n");
   }
 

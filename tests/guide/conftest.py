@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +31,12 @@ def loaded(folder: Path) -> Loaded:
 
 def inputs(folder: Path, package: str = "", docs: Sequence[Path] = ()) -> Inputs:
     return read_inputs(loaded(folder), [folder], title="Kafka protocol", package=package, docs=docs)
+
+
+def search_data(script: str) -> dict[str, Any]:
+    """The content of the script of the search."""
+    found: dict[str, Any] = json.loads(script.removeprefix("window.kwireSearch = ").removesuffix(";\n"))
+    return found
 
 
 @pytest.fixture(scope="session")

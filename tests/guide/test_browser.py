@@ -5,7 +5,6 @@ A script in the page does what a person would do, and leaves what it saw.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -53,6 +52,7 @@ def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
         folder,
         "api/fetch.html",
         """
+        await unfolded();
         const choose = async version => {
           const radio = current().querySelector(`.versions input[value="${version}"]`);
           radio.click();
@@ -74,7 +74,7 @@ def test_the_version_bar_chooses_grammar_fields_and_bytes(folder: Path) -> None:
     ]
     assert "request.replica_id" in places
     assert "request.rack_id" not in places
-    assert facts.startswith("Version 4: header 1, not flexible, stable, layout ")
+    assert facts.startswith("Version 4: header 1, not flexible, stable; releases ")
     assert anchor == "#request-v4"
     assert has_offset
     assert "request.replica_state.replica_epoch" in result["now"][1]
@@ -121,6 +121,7 @@ def test_a_byte_marks_its_field_everywhere(folder: Path) -> None:
         folder,
         "api/fetch.html#request-v12",
         """
+        await unfolded();
         const rows = [...current().querySelectorAll(".spans tr")];
         const span = rows.find(tr => tr.querySelector("th").textContent === "fetch_offset");
         const bytes = [...current().querySelectorAll(`.hex b[data-span="${span.dataset.span}"]`)];
@@ -133,7 +134,7 @@ def test_a_byte_marks_its_field_everywhere(folder: Path) -> None:
     )
     assert result["bytes"] == 8
     assert result["lit"] == 8
-    assert result["names"] == ["fetch_offset", "fetch_offset", "fetch_offset8"]
+    assert result["names"] == ["fetch_offset", "fetch_offset8", "fetch_offset"]
 
 
 def test_sections_keep_the_version_and_names_of_the_grammar_lead_to_fields(folder: Path) -> None:
@@ -141,6 +142,7 @@ def test_sections_keep_the_version_and_names_of_the_grammar_lead_to_fields(folde
         folder,
         "api/fetch.html#request-v4",
         """
+        await unfolded();
         const bytes = [...current().querySelectorAll(".sections a")].find(link => link.textContent === "Bytes");
         bytes.click();
         await until(() => location.hash === "#request-v4-bytes");
@@ -282,6 +284,7 @@ def test_a_click_keeps_what_is_lit_and_keys_light_too(folder: Path) -> None:
         folder,
         "api/fetch.html#request-v12",
         """
+        await unfolded();
         const lines = all(".current .grammars .shown .line");
         const line = name => lines.find(found => found.textContent.trim().startsWith(name));
         const lit = () => current().querySelector(".fields tr.lit")?.id ?? "";
@@ -306,7 +309,7 @@ def test_the_search_is_used_by_keys_alone(folder: Path) -> None:
         """
         const box = one("#search");
         const press = key => box.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-        const active = () => all("#hits li").findIndex(hit => hit.getAttribute("aria-selected") === "true");
+        const active = () => all("#hits a").findIndex(hit => hit.getAttribute("aria-selected") === "true");
         box.focus();
         box.value = "offset";
         box.dispatchEvent(new Event("input", { bubbles: true }));
@@ -331,7 +334,7 @@ def test_the_search_is_used_by_keys_alone(folder: Path) -> None:
         """,
     )
     assert result["places"] == [0, 1, 2, 1]
-    assert result["pointed"] == "hit-1"
+    assert result["pointed"] == "hit-2"
     assert result["gone"]
     assert (result["hidden"], result["expanded"]) == (True, "false")
 
@@ -372,34 +375,152 @@ def test_the_pages_are_listed_on_a_phone_too(folder: Path) -> None:
     assert abs(reach["top"]) < 3
 
 
-def test_search_finds_what_is_meant_first(folder: Path) -> None:
-    queries = [
-        *("fetch offset", "NOT_LEADER", "group instance id", "READ_COMMITTED", "error 27", "27", "Metadata"),
-        *("kwirec diff", "Fetch 16", "fetch v11 to v16", "what is error 74", "3.9.2", "OffsetCommit in 3.9.2"),
-    ]
+def test_the_search_says_that_it_loads_and_then_follows_enter(folder: Path) -> None:
+    result = seen(
+        folder,
+        "guide/framing.html",
+        """
+        const box = one("#search");
+        let gone = "";
+        document.addEventListener("click", event => {
+          const link = event.target.closest("#hits a");
+          if (!link) return;
+          event.preventDefault();
+          gone = link.getAttribute("href");
+        }, true);
+        box.value = "error 27";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        const at_first = one("#hits").textContent;
+        box.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        await until(() => gone);
+        tell({ at_first, gone });
+        """,
+    )
+    assert result["at_first"] == "Loading…"
+    assert result["gone"] == "../errors.html#27"
+
+
+def test_fields_of_one_name_are_one_line_which_shows_them_all(folder: Path) -> None:
     result = seen(
         folder,
         "index.html",
-        f"""
-        const found = {{}};
-        for (const query of {json.dumps(queries)}) found[query] = (await search(query))[0];
-        tell({{ found }});
+        """
+        const box = one("#search");
+        box.value = "topic_id";
+        box.dispatchEvent(new Event("input", { bubbles: true }));
+        await until(() => all("#hits a").length > 2);
+        const titles = all("#hits .head").map(head => head.textContent);
+        const fold = one("#hits a");
+        fold.click();
+        tell({ titles, fold: fold.textContent, shown: all("#hits a").length, head: all("#hits .head").length,
+               fields: all("#hits a").every(link => link.textContent.startsWith("topic_id")) });
         """,
     )
-    first = result["found"]
-    assert first["fetch offset"] == "api/fetch.html#request.topics.partitions.fetch_offset"
-    assert first["NOT_LEADER"].startswith("errors.html#6")
-    assert first["group instance id"].endswith("group_instance_id")
-    assert first["READ_COMMITTED"] == "enums.html#IsolationLevel.READ_COMMITTED"
-    assert first["error 27"] == "errors.html#27"
-    assert first["27"] == "errors.html#27"
-    assert first["Metadata"] == "api/metadata.html"
-    assert first["Fetch 16"] == "api/fetch.html#request-v16"
-    assert first["fetch v11 to v16"] == "api/fetch.html#request-v16-vs-11"
-    assert first["what is error 74"] == "errors.html#74"
-    assert first["3.9.2"] == "releases/3.9.0.html"
-    assert first["OffsetCommit in 3.9.2"] == "api/offset_commit.html#request-releases"
-    assert first["kwirec diff"] == "project/docs/diff.html"
+    assert result["titles"][0] == "Fields"
+    assert result["titles"][-1] == "Documentation"
+    assert int(result["fold"].split()[2]) > 40  # topic_id in 59 messages
+    assert result["shown"] > 40
+    assert (result["head"], result["fields"]) == (1, True)
+
+
+def test_keys_choose_version_and_half_and_list_themselves(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12",
+        """
+        const press = async key => {
+          document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+          await soon();
+          return location.hash;
+        };
+        const places = [await press("["), await press("]"), await press("]"), await press("r")];
+        await press("?");
+        const keys = all("dialog kbd").map(key => key.textContent);
+        tell({ places, keys });
+        """,
+    )
+    assert result["places"] == ["#request-v11", "#request-v12", "#request-v13", "#response-v13"]
+    assert result["keys"] == ["/", "[ and ]", "r", "?"]
+
+
+def test_a_link_to_what_is_folded_unfolds_it(folder: Path) -> None:
+    script = """
+        const open = () => all("details[open] h3").map(head => head.textContent);
+        const first = open();
+        location.hash = "#request-definition";
+        await soon();
+        tell({ first, then: open() });
+    """
+    assert seen(folder, "api/fetch.html", script) | {"console": 0, "loaded": 0} == {
+        "first": [],
+        "then": ["Definition"],
+        "console": 0,
+        "loaded": 0,
+    }
+
+
+def test_blocks_of_code_are_copied_without_prompts_and_fields_as_links(folder: Path) -> None:
+    result = seen(
+        folder,
+        "api/fetch.html#request-v12",
+        """
+        let clipboard = "";
+        const write = async text => { clipboard = text; };
+        Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
+        one("[id='request.max_bytes'] a").focus();
+        one(".pilcrow").click();
+        await soon();
+        const field = clipboard.split("#")[1];
+        await unfolded();
+        current().querySelector(".grammars .shown .copy").click();
+        await soon();
+        tell({ field, grammar: clipboard.slice(0, 26), blocks: all("main .code .copy").length });
+        """,
+    )
+    assert result["field"] == "request-v12.max_bytes"
+    assert result["grammar"] == "FetchRequest (Version 12) "
+    assert result["blocks"] == 5  # grammar, and Python and definition of both halves
+    result = seen(
+        folder,
+        "project/docs/guide.html",
+        """
+        let clipboard = "";
+        const write = async text => { clipboard = text; };
+        Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
+        one("pre").parentElement.querySelector(".copy").click();
+        await soon();
+        tell({ clipboard });
+        """,
+    )
+    assert result["clipboard"].startswith("kwirec guide message_defs/kafka")
+    assert "\n" not in result["clipboard"]
+
+
+def test_fields_have_half_of_the_width_and_no_word_is_broken(folder: Path) -> None:
+    """At 1280 px. The page of Fetch is short, and its script and layout are few."""
+    result = seen(
+        folder,
+        "api/fetch.html",
+        """
+        const width = found => found.getBoundingClientRect().width;
+        const shares = seen(".fields .doc").map(doc => width(doc) / width(doc.closest("table")));
+        const broken = seen(".fields .type").filter(type => {
+          const range = document.createRange();
+          const words = [...type.textContent.matchAll(/[A-Z_]{2,}/g)];
+          return words.some(({ index, 0: word }) => {
+            range.setStart(type.firstChild, index);
+            range.setEnd(type.firstChild, index + word.length);
+            return range.getClientRects().length > 1;
+          });
+        });
+        const tall = document.documentElement.scrollHeight;
+        tell({ share: Math.min(...shares), broken: broken.map(type => type.textContent), tall });
+        """,
+        "--window-size=1280,900",
+    )
+    assert result["share"] >= 0.5
+    assert result["broken"] == []
+    assert result["tall"] <= 4500
 
 
 def test_the_keyboard_reaches_the_search_and_copies(folder: Path) -> None:
@@ -417,12 +538,13 @@ def test_the_keyboard_reaches_the_search_and_copies(folder: Path) -> None:
         const write = async text => { clipboard = text; };
         Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
         current().querySelector("[data-copy=hex]").click();
-        await until(() => current().querySelector(".told").textContent);
+        const copy = name => current().querySelector(`[data-copy=${name}]`).textContent;
+        await until(() => copy("hex") === "Copied");
         const hex = clipboard;
         current().querySelector("[data-copy=command]").click();
         await until(() => clipboard !== hex);
         const after = document.documentElement.dataset.theme;
-        tell({ focused, copied: told(".told"), before, after, command: told(".command"), hex, clipboard,
+        tell({ focused, copied: copy("command"), before, after, command: told(".command"), hex, clipboard,
                shown: [...current().querySelectorAll(".hex b")].map(byte => byte.textContent).join("") });
         """,
     )
@@ -442,7 +564,7 @@ def test_the_index_filters_and_knows_the_anchors_of_kafkas_page(folder: Path) ->
         const filter = one("[data-filter=listener]");
         filter.value = "controller";
         filter.dispatchEvent(new Event("input", { bubbles: true }));
-        tell({ shown: seen(".keys tbody tr").length, all: all(".keys tbody tr").length,
+        tell({ shown: seen(".keys [data-name]").length, all: all(".keys [data-name]").length,
                told: one(".shown").textContent, anchor: Boolean(one("#The_Messages_Fetch")) });
         """,
     )

@@ -17,7 +17,7 @@ from kwire_guide.prose import read_prose, slug
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock
 from kwirec.driver import load
-from tests.guide.conftest import DOCS, ROOT
+from tests.guide.conftest import DOCS, ROOT, search_data
 
 
 def project(tmp_path: Path, **texts: str) -> Path:
@@ -122,7 +122,7 @@ def test_anchors_are_those_of_github() -> None:
 def test_every_page_of_the_documentation_is_there_and_is_searched(site: Mapping[str, str]) -> None:
     files = [path for path in DOCS if path.is_file()] + sorted((ROOT / "docs").rglob("*.md"))
     pages = {f"project/{file.relative_to(ROOT).as_posix().removesuffix('.md')}.html" for file in files}
-    entries = json.loads(site["assets/search.js"].removeprefix("window.kwireSearch = ").removesuffix(";\n"))
+    entries = search_data(site["assets/search.js"])["entries"]
     assert pages <= set(site)
     assert pages <= {place for place, *_ in entries}
     assert any("DecodeError" in names for place, _, _, names, *_ in entries if place.startswith("project/docs/api"))

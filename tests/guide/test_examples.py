@@ -10,6 +10,7 @@ import pytest
 from kwire.trace import Span, expand_records, trace_message, trace_request, trace_response
 from kwire_guide.classes import message_class
 from kwire_guide.examples import EXAMPLES, BadExampleError, Example, Examples, Recorded, read_examples
+from kwire_guide.fields import Names
 from kwire_guide.inputs import Inputs
 from kwire_guide.messages import fields_of_spans, message_view, place_of_span
 from kwire_guide.releases import Releases
@@ -186,5 +187,5 @@ def test_the_command_that_reads_an_example(union: Inputs, name: str, package: st
     message = next(one for one in union.schema.messages if one.name == name)
     classes = {name: names for group in group_modules(union.schema) for name, names in group.names.items()}
     examples, matrix = Examples(union.layouts, [], classes), message_matrix(message, union.layouts)
-    view = message_view(message, union.layouts, matrix, Releases(union.history), examples, {}, package)
+    view = message_view(message, union.layouts, matrix, Releases(union.history), examples, {}, Names({}), package)
     assert view.command(view.newest_layout.example) == command

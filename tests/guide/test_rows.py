@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kwire_guide.changes import VersionChange, changes
-from kwire_guide.fields import field_rows
+from kwire_guide.fields import Names, field_rows
 from kwire_guide.releases import Releases
 from kwire_guide.rows import rows
 from kwirec.diagnostics.diagnostic import Report
@@ -36,17 +36,58 @@ def test_fields_that_some_version_has_with_what_is_known_of_them() -> None:
         )
     ).messages
     assert [
-        (row.place, row.depth, row.versions, row.default, row.struct_doc, row.chips, row.former)
+        (row.place, row.depth, row.versions, row.default, row.struct_doc, [note for note, _ in row.notes], row.former)
         for row in field_rows(message)
     ] == [
-        ("a", 0, "0+", "3", "", ("ignorable",), ()),
-        ("b", 0, "1", "", "", ("was old_b",), ("old_b",)),
-        ("same", 0, "1+", "", "", (), ()),
-        ("same.x", 1, "1+", "", "", (), ()),
-        ("other", 0, "1+", "", "Single.", (), ()),
-        ("other.x", 1, "1+", "", "", (), ()),
-        ("t", 0, "1+", "", "", ("topicName", "map key", "since 3.0.0"), ()),
+        ("a", 0, "0+", "3", "", ["ignorable"], ()),
+        ("b", 0, "1", "", "", ["formerly old_b"], ("old_b",)),
+        ("same", 0, "1+", "", "", [], ()),
+        ("same.x", 1, "1+", "", "", [], ()),
+        ("other", 0, "1+", "", "Single.", [], ()),
+        ("other.x", 1, "1+", "", "", [], ()),
+        ("t", 0, "1+", '""', "", ["name of a topic", "map key", "since 3.0.0"], ()),
     ]
+
+
+def test_fields_are_in_the_order_of_the_wire_and_say_since_when_they_are_null() -> None:
+    [message] = schema(
+        clock(
+            tagged("Late", 1, "int32"),
+            tagged("Early", 0, "[]int8", aliases=["Soon"]),
+            field("A", nullableVersions="1+"),
+            field("B", nullableVersions="0-1"),
+            field("C", nullableVersions="0+"),
+            field("GroupId", entityType="groupId", about="Id.", aliases=["group_id"]),
+        )
+    ).messages
+    assert [(row.place, row.nullable, row.default, row.notes) for row in field_rows(message)] == [
+        ("a", "null since 1", "", ()),
+        ("b", "null in 0-1", "", ()),
+        ("c", "", "", ()),
+        ("group_id", "", "", ()),
+        ("early", "", "empty", (("formerly soon", "formerly"),)),
+        ("late", "", "0", ()),
+    ]
+
+
+def test_texts_name_the_nearest_field_and_only_fields_become_links() -> None:
+    inner = [field("MinBytes", "int8"), field("MaxBytes", "int8")]
+    [message] = schema(
+        clock(field("MinBytes", "int8"), field("Parts", "[]Part", fields=inner), field("OldTime", aliases=["TimeMs"]))
+    ).messages
+    names = Names({"request": message})
+    text = "Until MinBytes of `TimeMs`, not `acks` or OtherName."
+    assert list(names.pieces(text, "request", "parts.max_bytes")) == [
+        ("Until ", "", ""),
+        ("min_bytes", "request.parts.min_bytes", "code"),
+        (" of ", "", ""),
+        ("old_time", "request.old_time", "code"),
+        (", not ", "", ""),
+        ("acks", "", "code"),
+        (" or OtherName.", "", ""),
+    ]
+    assert list(names.pieces("MinBytes", "request"))[1] == ("min_bytes", "request.min_bytes", "code")
+    assert list(names.pieces("MinBytes", "request", "min_bytes"))[1] == ("min_bytes", "", "code")  # of itself
 
 
 def told(*fields: Node, valid: str = "0-3") -> list[VersionChange]:
