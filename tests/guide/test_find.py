@@ -88,7 +88,7 @@ FIRST = {
     "-2": "enums.html#ListOffsetsTimestamp.EARLIEST",
     "ListOffsets -2": "enums.html#ListOffsetsTimestamp.EARLIEST",
     # Documentation, if nothing else is meant
-    "kwirec diff": "project/docs/diff.html",
+    "kwirec diff": "kwirec-diff.html",
 }
 """Queries of readers, each with a part of the path or of the text of the first hit."""
 
