@@ -93,11 +93,16 @@ class ClassSource:
 
     def attribute(self, field: Field) -> str:
         """Return the attribute that holds ``field``."""
-        return RUNTIME_HEADERS.get(self.message.name, {}).get(field.name) or python_name(field.name)
+        return attribute_of(self.message.name, field.name)
 
     @property
     def doc(self) -> str:
         return self.struct.doc or (self.message.doc if self.is_message else f"One entry of {self.message.name}.")
+
+
+def attribute_of(message: str, field: str) -> str:
+    """Return the attribute of the generated class that holds a field."""
+    return RUNTIME_HEADERS.get(message, {}).get(field) or python_name(field)
 
 
 def group_modules(schema: Schema) -> list[ModuleGroup]:

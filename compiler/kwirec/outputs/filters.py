@@ -10,6 +10,7 @@ import json
 import textwrap
 from collections.abc import Callable, Mapping
 
+from kwire_rules import model_name
 from kwirec import markdown
 from kwirec.emitters.environment import docstring
 from kwirec.naming import snake_case
@@ -100,6 +101,11 @@ def clean(text: object) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
+def model_attribute(name: object) -> str:
+    """Return the attribute of a pydantic model, from the attribute of the codec."""
+    return model_name(str(name))
+
+
 def wrap(text: object, width: int = 100) -> str:
     """Return a text in lines of at most ``width`` characters, unless a word is longer."""
     width = max(1, min(width, _LONGEST_LINE))
@@ -169,7 +175,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     for function in (
         *(snake, screaming, kebab, pascal, camel),
         *(json_literal, python_literal, go_literal, lua_literal),
-        *(clean, wrap, comment, block_comment, docstring),
+        *(clean, wrap, comment, block_comment, docstring, model_attribute),
     )
 } | {"markdown": lambda text: markdown.prose(str(text)), "markdown_code": lambda text: markdown.code(str(text))}
 """The filters by name, besides those of Jinja."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from kwire_rules import TYPES
-from kwirec.emitters.modules import class_names, group_modules
+from kwirec.emitters.modules import attribute_of, class_names, group_modules
 from kwirec.emitters.release_facts import negotiations, version_facts
 from kwirec.emitters.views import default_is_null
 from kwirec.frontend import ErrorDecl
@@ -16,7 +16,6 @@ from kwirec.ir import schema as ir
 from kwirec.lowering import MessageLayout, lower
 from kwirec.lowering.layout import ArrayKind, BlobKind, FieldLayout, Kind, ScalarKind, StructKind, TagLayout
 from kwirec.merge.history import History
-from kwirec.naming import python_name
 from kwirec.versions import VersionRange
 from kwirec.view import model
 from kwirec.view.selection import Selection
@@ -179,7 +178,7 @@ class _Message:
             aliases=field.aliases,
             since=field.since,
             description=field.doc,
-            python_name=python_name(field.name),
+            python_name=attribute_of(self._message.name, field.name),
         )
 
     def _version(self, facts: Mapping[str, object], layout: model.Layout) -> model.Version:

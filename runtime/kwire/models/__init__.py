@@ -16,10 +16,10 @@ Needs the extra ``models``; nothing else in kwire imports this package.
 from __future__ import annotations
 
 try:
-    from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf, Models
+    from kwire.models.model import OPTIONAL, WITH_RECORDS, ModelOf, Models, VersionModel
 except ModuleNotFoundError as error:
     if error.name != "pydantic":
         raise
     raise ModuleNotFoundError("models need pydantic: pip install 'kwire[models]'", name="pydantic") from None
 
-__all__ = ["OPTIONAL", "WITH_RECORDS", "ModelOf", "Models"]
+__all__ = ["OPTIONAL", "WITH_RECORDS", "ModelOf", "Models", "VersionModel"]

@@ -51,22 +51,31 @@ def build(model: type[M], version: int) -> type[M]:
 @functools.cache
 def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
     struct = model.STRUCT
-    live = tuple(
-        ModelField(name=model_name(field.name), codec=field, json_name=field.json_name)
-        for field in present_fields(struct, version)
-    )
     fields: dict[str, Any] = {}
-    for field in live:
+    for field in _live(struct, version):
         fields |= _definitions(model, version, field)
     built = create_model(
         f"{struct.__name__}V{version}", __base__=model, __module__=model.__module__, __doc__=model.__doc__, **fields
     )
-    built.model_config["hide_input_in_errors"] = model.MESSAGE.__name__ in SECRETS
-    built.model_config["title"] = f"{struct.__name__} version {version}"
-    built.VERSION, built.GENERAL = version, model
-    built.LIVE = live
-    built.ABSENT = absent_fields(struct, version)
+    built.GENERAL = model
+    settle(built, version)
     return built
+
+
+def settle(model: type[ModelOf[Any]], version: int) -> None:
+    """Make a model that has the fields of ``version`` the model of this version."""
+    model.model_config["hide_input_in_errors"] = model.MESSAGE.__name__ in SECRETS
+    model.model_config["title"] = f"{model.STRUCT.__name__} version {version}"
+    model.VERSION = version
+    model.LIVE = _live(model.STRUCT, version)
+    model.ABSENT = absent_fields(model.STRUCT, version)
+
+
+def _live(struct: type[Struct], version: int) -> tuple[ModelField, ...]:
+    return tuple(
+        ModelField(name=model_name(field.name), codec=field, json_name=field.json_name)
+        for field in present_fields(struct, version)
+    )
 
 
 def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:

@@ -17,19 +17,20 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from kwire.errors import UnknownVersionError
 from kwire.json_form.read import SIZE_NAME
 from kwire.lookup import PerMessage
 from kwire.message import Message
-from kwire.models.build import SIZE_ATTRIBUTE, ModelField, build
+from kwire.models.build import SIZE_ATTRIBUTE, ModelField, build, settle
 from kwire.models.kinds import WITH_RECORDS as WITH_RECORDS
-from kwire.schema import AbsentField
+from kwire.schema import AbsentField, valid_version
 from kwire.secrets import HIDDEN, STRUCTS, hides_tags
 from kwire.struct import FieldTags, Struct
 
 S = TypeVar("S", bound=Struct)
 
 OPTIONAL: Any = None
-"""The default of attributes that some version does not require, for type checkers only."""
+"""None as the default of attributes whose type does not have it, for type checkers only."""
 
 if TYPE_CHECKING:
     from pydantic.functional_validators import ModelWrapValidatorHandler
@@ -219,6 +220,26 @@ def _restored(model: type[ModelOf[Any]], version: int, state: dict[Any, Any]) ->
     copy = cls.__new__(cls)
     copy.__setstate__(state)
     return copy
+
+
+class VersionModel(ModelOf[S]):
+    """The base of models of one version that are written out: ``kwirec emit pydantic``.
+
+    A class has ``STRUCT``, ``MESSAGE``, ``VERSION`` and exactly the fields of this version.
+    """
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if "VERSION" in cls.__dict__ and cls.VERSION is not None:
+            settle(cls, valid_version(cls.MESSAGE, cls.VERSION))
+
+    @classmethod
+    def for_version(cls, version: int) -> type[Self]:
+        """Return this class. Raise ``UnknownVersionError`` for another version."""
+        if version != cls.VERSION:
+            raise UnknownVersionError(version, (cls.VERSION,), of=cls.__name__)
+        return cls
 
 
 class Models(PerMessage[type[ModelOf[Any]]]):
