@@ -1,0 +1,206 @@
+"""The dissector for Wireshark, run by ``tshark``, beside ``kwire.trace``."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from clockwork_wire import PROTOCOL as CLOCKWORK
+from kwire import secrets
+from kwire.compression import Codec
+from kwire.connection import CLIENT, SERVER
+from kwire.frames import frame
+from kwire.headers import ResponseHeader
+from kwire.message import Message
+from kwire.protocol import MessageRegistry
+from kwire.records import Record, encode_batch
+from kwire.schema import walk
+from kwire_kafka import PROTOCOL
+from kwire_kafka.api.heartbeat import HeartbeatRequest, HeartbeatResponse
+from kwire_kafka.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from kwirec.naming import python_name
+from tests.conformance.vectors import RELEASES
+from tests.properties.values import FIXED, RandomSource, make
+from tests.support.capture_files import Conversation, Segment, disturbed, packets, recorded, write_pcap
+from tests.support.connection_pieces import answered, asked
+from tests.wireshark import recorded as traffic
+from tests.wireshark.comparison import compare
+from tests.wireshark.dissection import script
+
+OTHERS = {
+    f"kwire.{name}"
+    for name in (
+        *(
+            "size",
+            "request",
+            "response",
+            "api_key",
+            "api_version",
+            "correlation_id",
+            "client_id",
+            "count",
+            "tags",
+            "tag",
+        ),
+        *("unknown_tag", "request_in", "response_in", "time", "sasl_token", "malformed", "truncated", "trailing"),
+        *("unknown_api", "unknown_version", "unpaired", "checksum", "undecoded"),
+    )
+}
+"""Names of fields and findings that belong to no message."""
+BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse()
+
+
+def printed(capture: Path, lua: Path, *options: str) -> list[str]:
+    """Return the lines that ``tshark`` prints."""
+    command = ["tshark", *script(lua, "kwire", [9092]), "-r", str(capture), *options]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+@pytest.mark.slow
+def test_recorded_connections(tmp_path: Path, kwire_lua: Path) -> None:
+    """New and old clients, all codecs, message sets, logins with bare tokens, transactions, Envelopes."""
+    names = ("aiokafka-on-4.1.1", "librdkafka-as-of-0.9-on-3.9.1", "kafka-python-as-of-0.10-on-3.9.1-with-PLAIN")
+    found = [Conversation(one.segments, one.client) for name in names for one in recorded(name)]
+    path = traffic.conversations(tmp_path / "all.pcap", [list(one.segments) for one in found])
+    outcome = compare(path, kwire_lua, PROTOCOL)
+    outcome += compare(traffic.DATA / "traffic" / "4.4.0" / "traffic.pcap.gz", kwire_lua, PROTOCOL)
+    assert outcome.differences == []
+    assert (outcome.frames, outcome.errors) == (215 + 60 + 50 + 1162, 0)
+
+
+@pytest.mark.slow
+def test_secrets_and_broken_messages(tmp_path: Path, kwire_lua: Path) -> None:
+    """All messages with secrets, and every fifth that bytes were changed in or cut from, with the same errors."""
+    release = RELEASES[-1]
+    with_secrets = [one for one in traffic.java_messages(release) if name_of(one) in secrets.SECRETS]
+    broken = traffic.broken_messages(release)[::5]
+    outcome = compare(traffic.conversations(tmp_path / "a.pcap", with_secrets + broken), kwire_lua, PROTOCOL)
+    assert outcome.differences == []
+    assert len(with_secrets) == len([name for name in secrets.SECRETS if name.endswith(("Request", "Response"))])
+    assert outcome.errors > 100
+    lua = kwire_lua.read_text()
+    assert {secrets._SENSITIVE, secrets._HARMLESS} == set(re.findall(r"\[=\[(.*?)\]=\]", lua))
+
+
+def name_of(segments: list[Segment]) -> str:
+    """Return the name of the message that a connection is about."""
+    api_key = int.from_bytes(segments[0][2][4:6], "big")
+    return f"{PROTOCOL.api_name(api_key)}{'Request' if segments[-1][0] == CLIENT else 'Response'}"
+
+
+def test_any_small_protocol(tmp_path: Path, clockwork_lua: Path) -> None:
+    """Random and extreme messages of a protocol of one's own, whole and cut off anywhere."""
+    path = traffic.conversations(tmp_path / "clock.pcap", clocks(Random(29)))
+    outcome = compare(path, clockwork_lua, CLOCKWORK, "clockwork")
+    assert outcome.differences == []
+    assert outcome.frames == 2 * 2 * len(CLOCKWORK["ClockRequest"].VALID_VERSIONS) * (len(FIXED) + 20)
+    assert outcome.errors > 200
+    [title] = set(subprocess_titles(path, clockwork_lua))
+    assert title.startswith('Clock ]]"')
+
+
+def subprocess_titles(path: Path, lua: Path) -> Iterator[str]:
+    command = ["tshark", *script(lua, "clockwork", [9092]), "-r", str(path), "-T", "fields", "-e", "clockwork"]
+    for line in subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines():
+        if line:
+            yield line.partition(",")[0]
+
+
+def clocks(random: Random) -> list[list[Segment]]:
+    segments: list[Segment] = []
+    request, response = CLOCKWORK["ClockRequest"], CLOCKWORK["ClockResponse"]
+    for version in request.VALID_VERSIONS:
+        for source in [*FIXED.values(), *[RandomSource(random) for _ in range(20)]]:
+            for whole in (True, False):
+                number = len(segments)
+                sent = cut(make(request, version, source), version, random, whole)
+                segments.append((CLIENT, 0.0, traffic.request(CLOCKWORK, "ClockRequest", version, number, sent)))
+                header = ResponseHeader(correlation_id=number).encode(response.header_version(version))
+                back = cut(make(response, version, source), version, random, whole)
+                segments.append((SERVER, 0.0, frame(header + back)))
+    return [segments]
+
+
+def cut(message: Message, version: int, random: Random, whole: bool) -> bytes:
+    data = message.encode(version)
+    return data if whole else data[: random.randrange(len(data))] + random.randbytes(random.choice((0, 0, 3)))
+
+
+@pytest.mark.slow
+def test_segments_in_disorder(tmp_path: Path, kwire_lua: Path) -> None:
+    """Frames in many packets, some of them twice or late, read in one pass and in two."""
+    [one] = recorded("the-broker-on-4.1.1")[:1]
+    path = write_pcap(tmp_path / "a.pcap", disturbed(packets(one, size=7), seed=1, duplication=0.05))
+    outcome = compare(path, kwire_lua, PROTOCOL)
+    assert outcome.differences == []
+    assert outcome.frames > 3
+    fields = ("-Y", "kwire", "-T", "fields", "-e", "kwire.request_in", "-e", "kwire.response_in")
+    once, twice = (printed(path, kwire_lua, *passes, *fields) for passes in ((), ("-2",)))
+    answers = [line.partition("\t")[0] for line in twice]
+    assert answers == [line.partition("\t")[0] for line in once]
+    requests = [line.rpartition("\t")[2] for line in twice]
+    assert sum(map(bool, answers)) == sum(map(bool, requests)) == outcome.frames // 2
+
+
+@pytest.mark.slow
+def test_findings(tmp_path: Path, kwire_lua: Path) -> None:
+    known = asked(BEAT, 4, 1)[2]
+    frames = [
+        known[:4] + (999).to_bytes(2, "big") + known[6:],
+        known[:6] + (99).to_bytes(2, "big") + known[8:],
+        frame(known[4:] + b"\0\0"),
+        *[damaged(at, by) for at, by in ((17, 1), (22, 6), (62, 1))],
+        known + b"\xff" * 8,
+    ]
+    segments = [(CLIENT, 0.0, known), answered(BEATEN, 4, 1), answered(BEATEN, 4, 1)]
+    path = write_pcap(
+        tmp_path / "a.pcap", packets(Conversation([*segments, *[(CLIENT, 0.0, one) for one in frames]]))
+    )
+    found = printed(path, kwire_lua, "-Y", "kwire", "-T", "fields", "-E", "aggregator=|", "-e", "_ws.expert.message")
+    assert found == [
+        "",
+        "",
+        "no request was seen for this response",
+        "API key 999 is not known",
+        "version 99 of Heartbeat is not known",
+        "2 trailing bytes",
+        "wrong checksum, expected 1031142512",
+        "wrong checksum, expected 2120083504|unknown compression codec 7",
+        "wrong checksum, expected 3610891577|the compressed data is invalid",
+        "no frame has this size",
+    ]
+    half = write_pcap(tmp_path / "b.pcap", packets(Conversation([(CLIENT, 0.0, known)])), snaplen=80)
+    assert "not captured" in "".join(printed(half, kwire_lua, "-V"))
+
+
+def damaged(at: int, by: int) -> bytes:
+    """Return a request with a batch in gzip that has a wrong byte: of the checksum, the attributes or the data."""
+    batch = bytearray(encode_batch([Record(b"key", b"value" * 20, (), 1, 0)], codec=Codec.GZIP))
+    batch[at] ^= by
+    partition = PartitionProduceData(index=0, records=bytes(batch))
+    message = ProduceRequest(acks=1, topic_data=[TopicProduceData(name="t", partition_data=[partition])])
+    return asked(message, 9, at)[2]
+
+
+@pytest.mark.slow
+def test_names_of_fields(kwire_lua: Path) -> None:
+    """Filters are api and path. Fields of both halves with one name are one field."""
+    listed = subprocess.run(
+        ["tshark", "-X", f"lua_script:{kwire_lua}", "-G", "fields"], check=True, capture_output=True, text=True
+    )
+    rows = [line.split("\t") for line in listed.stdout.splitlines() if line.startswith("F\t")]
+    named = {row[2] for row in rows if row[4] == "kwire"}
+    wanted = set(paths(PROTOCOL))
+    assert wanted <= named
+    assert {name for name in named - wanted if name.split(".")[1] not in ("batch", "record")} == OTHERS
+
+
+def paths(protocol: MessageRegistry) -> Iterator[str]:
+    for key in protocol.api_keys:
+        for cls in (protocol.request(key), protocol.response(key)):
+            yield from (f"kwire.{python_name(protocol.api_name(key))}.{path}" for path, _, _ in walk(cls))
