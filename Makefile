@@ -175,6 +175,10 @@ e2e-stores: $(STORES)/.ready  ## read and write stores: S3, Google, Azure, HDFS,
 e2e-live: $(READY)  ## watch interfaces, a topic of packets and a Java client's TLS: needs java, mvn, openssl, dumpcap, tcpdump, and root
 	KWIRE_E2E_LIVE=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_live
 
+dissector-check: $(READY)  ## compare the dissector for Wireshark with kwire on all recorded traffic, and measure it: needs tshark
+	$(BIN)/kwirec emit wireshark $(UNION) --out build/wireshark
+	$(BIN)/python -m tests.wireshark build/wireshark/kwire.lua
+
 libraries: $(READY)  ## try client libraries of many ages with the same brokers, from which readiness gives advice: needs java, mvn, go and node
 	$(BIN)/python -m tests.e2e_traffic.libraries
 

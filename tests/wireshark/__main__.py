@@ -50,16 +50,18 @@ def _own(ports: set[int]) -> list[str]:
 
 def _speed(lua: Path, folder: Path) -> None:
     empty = write_pcap(folder / "empty.pcap", [])
-    none = _seconds(empty, [])
-    print(f"{lua.stat().st_size} bytes, loaded in {_seconds(empty, ['-X', f'lua_script:{lua}']) - none:.3f} s of CPU")
-    _, ports = frames_of(NEWEST, PROTOCOL)
-    count = sum(map(len, frames_of(NEWEST, PROTOCOL)[0].values()))
-    rest = _seconds(NEWEST, ["--disable-protocol", "kafka", "-V"]) - none
-    for name, options in (("kwire", script(lua, "kwire", ports)), ("kafka", _own(ports))):
-        for printing in ([], ["-V"]):
-            seconds = _seconds(NEWEST, [*options, *printing]) - _seconds(empty, options)
-            print(f"{name} {' '.join(printing):2}: {count / seconds:.0f} frames/s")
-    print(f"TCP alone: {count / rest:.0f} frames/s")
+    load = ["-X", f"lua_script:{lua}"]
+    print(f"{lua.stat().st_size} bytes, loaded in {_seconds(empty, load) - _seconds(empty, []):.3f} s of CPU")
+    captures = [(path, *frames_of(path, PROTOCOL)) for path in recorded.CAPTURES]
+    count = sum(len(side) for _, found, _ in captures for side in found.values())
+    for printing in ([], ["-V"]):
+        for name in ("kwire", "kafka", "TCP alone"):
+            seconds = 0.0
+            for path, _, ports in captures:
+                options = {"kwire": script(lua, "kwire", ports), "kafka": _own(ports)}
+                options["TCP alone"] = ["--disable-protocol", "kafka"]
+                seconds += _seconds(path, [*options[name], *printing]) - _seconds(empty, options[name])
+            print(f"{name} {' '.join(printing)}: {1e6 * seconds / count:.0f} microseconds a frame, of {count} frames")
 
 
 def _seconds(capture: Path, options: list[str]) -> float:

@@ -165,6 +165,7 @@ class _Message:
             versions=live,
             classic=self._versions(having - set(flexible)),
             flexible=flexible,
+            compact=flexible if field.flexible is None else self._versions(field.flexible, frozenset(flexible)),
             nullable=self._versions(field.nullable, having),
             tagged=tagged,
             tag=field.tag if tagged else None,

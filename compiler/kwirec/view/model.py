@@ -122,7 +122,8 @@ class Field(_Named):
     """One field of a struct.
 
     ``versions`` have the field. They are split into ``classic`` and ``flexible`` ones, in which the encoding of the
-    message is flexible. Null is allowed in ``nullable``, and the field is tagged in ``tagged``. ``default`` is the
+    message is flexible. Its length is a ``uvarint`` in ``compact``, which are all flexible ones unless the definition
+    has an exception. Null is allowed in ``nullable``, and the field is tagged in ``tagged``. ``default`` is the
     value if nothing is set, also if the definition gives none (``explicit_default``). An ``ignorable`` field is lost
     in versions without it, others are refused if they are set. Arrays with a ``map_key`` are maps by this field.
     ``aliases`` are former names. ``since`` is the release that added a tagged field to existing versions.
@@ -134,6 +135,7 @@ class Field(_Named):
     versions: Versions
     classic: Versions
     flexible: Versions
+    compact: Versions
     nullable: Versions
     tagged: Versions
     tag: int | None
