@@ -96,6 +96,7 @@ INSPECT_LAYERS = (
 GUIDE_LAYERS = (
     (
         "api_errors",
+        "synonyms",
         "assets",
         "classes",
         "fields",

@@ -96,7 +96,10 @@ def test_the_page_shows_them_escaped(tmp_path: Path) -> None:
 
 def test_the_union_says_what_it_says(union: Inputs) -> None:
     told = {m.name: remarks(m.decl, union.layouts.by_message[m.name]) for m in union.schema.messages}
-    assert {name: set(found) for name, found in told.items() if found} == {"ConnectMemberMetadata": {1}}
+    assert set(told["ConnectMemberMetadata"]) == {1, 2}
+    [reason] = told["FetchRequest"][14]
+    assert reason.startswith("From version 14 on, ")
+    assert reason.endswith(" (KIP-405).")
 
 
 def test_long_comments_take_linear_time() -> None:
