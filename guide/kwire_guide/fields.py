@@ -81,7 +81,7 @@ def _row(message: Message, place: str, field: Field, live: VersionRange) -> Fiel
 
 def _nullable(nullable: VersionRange, live: VersionRange, valid: VersionRange) -> str:
     if not nullable or nullable == live:
-        return ""  # The type says so in every version.
+        return ""  # Its type is nullable in every version.
     if nullable.high == live.high:
         return f"null since {nullable.low}"
     return f"null in {nullable.text_within(valid)}"
