@@ -14,6 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwirec import Report, load
 from kwirec.command import main
+from kwirec.diagnostics.examples import clock, field
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.compat import history_of
 from kwirec.frontend import parse
@@ -79,7 +80,7 @@ def test_json_of_any_definition_is_valid_and_complete(definition: dict[str, Any]
     data = json.loads(json.dumps(data_of(view_of(schema, (), History()))))
     VALIDATOR.validate(data)
     (message,) = data["messages"]
-    layouts = {one["fingerprint"]: one for one in message["layouts"]}
+    layouts = message["layouts"]
     for version in message["versions"]:
         number, layout = version["number"], layouts[version["layout"]]
         assert any(low <= number <= high for low, high in layout["versions"])
@@ -90,3 +91,15 @@ def test_json_of_any_definition_is_valid_and_complete(definition: dict[str, Any]
 def has(versions: str, number: int) -> bool:
     low, _, high = versions.replace("+", "-99").partition("-")
     return int(low) <= number <= int(high or low)
+
+
+def test_versions_of_equal_bytes_keep_their_names() -> None:
+    """Version 1 has another field of the same type: the fingerprint is the same, and the fields are not."""
+    fields = [field("Zone", "int32", versions="0"), field("Offset", "int32", versions="1+")]
+    schema = resolve([parse(Source("Clock.json", clock(*fields, flexibleVersions="none")), Report())], Report())
+    (message,) = view_of(schema, (), History()).messages
+    assert [(str(one.versions), [str(part) for part in one.fields]) for one in message.layouts] == [
+        ("0", ["Zone"]),
+        ("1-2", ["Offset"]),
+    ]
+    assert len({one.fingerprint for one in message.layouts}) == 1

@@ -13,8 +13,8 @@ from kwirec.emitters.release_facts import negotiations, version_facts
 from kwirec.emitters.views import default_is_null
 from kwirec.frontend import ErrorDecl
 from kwirec.ir import schema as ir
-from kwirec.lowering import MessageLayout, lower
-from kwirec.lowering.layout import ArrayKind, BlobKind, FieldLayout, Kind, ScalarKind, StructKind, TagLayout
+from kwirec.lowering import lower, lower_message
+from kwirec.lowering.layout import ArrayKind, BlobKind, FieldLayout, Kind, ScalarKind, StructKind, TagLayout, describe
 from kwirec.merge.history import History
 from kwirec.versions import VersionRange
 from kwirec.view import model
@@ -45,7 +45,7 @@ def view_of(
         if versions:
             facts = list(version_facts(message, layouts.by_message[message.name], history))
             builder = _Message(message, frozenset(versions), enums, classes)
-            messages.append(builder.build(layouts.by_message[message.name], facts, modules[message.name]))
+            messages.append(builder.build(facts, modules[message.name]))
     by_name = {message.name: message for message in messages}
     used = {one.enum.name for m in messages for struct in m.structs for one in struct.fields if one.enum}
     return model.Schema(
@@ -98,22 +98,19 @@ class _Message:
         self._classes = classes
         self._structs: dict[str, model.Struct] = {}
 
-    def build(
-        self, layouts: Mapping[int, MessageLayout], facts: Iterable[Mapping[str, object]], module: str
-    ) -> model.Message:
+    def build(self, facts: Iterable[Mapping[str, object]], module: str) -> model.Message:
         message = self._message
         for struct in message.structs:
             used = message.usage[struct.name] & self._selected
             if used or struct is message.root:
                 self._structs[struct.name] = self._struct(struct, used)
-        having: dict[str, list[int]] = {}
-        for version, layout in layouts.items():
-            if version in self._selected:
-                having.setdefault(layout.fingerprint, []).append(version)
-        by_print = {name: self._layout(layouts[versions[0]], versions) for name, versions in having.items()}
-        versions = (
-            self._version(one, by_print[str(one["layout"])]) for one in facts if one["version"] in self._selected
-        )
+        having: dict[tuple[str, ...], list[int]] = {}
+        for version in sorted(self._selected):  # equal bytes may still be fields of other names
+            body = lower_message(message, version).body
+            having.setdefault(tuple(describe(body)), []).append(version)
+        made = [self._layout(number, versions) for number, versions in enumerate(having.values())]
+        layout_of = {version: layout for layout in made for version in layout.versions}
+        versions = (self._version(one, layout_of) for one in facts if one["version"] in self._selected)
         valid = message.valid
         latest = VersionRange(valid.high, valid.high) if message.latest_unstable else ()
         return model.Message(
@@ -129,7 +126,7 @@ class _Message:
             unstable=self._versions(latest),
             structs=tuple(self._structs.values()),
             versions=tuple(versions),
-            layouts=tuple(by_print.values()),
+            layouts=tuple(made),
             aliases=message.aliases,
             description=message.doc,
             python_module=module,
@@ -182,20 +179,23 @@ class _Message:
             python_name=attribute_of(self._message.name, field.name),
         )
 
-    def _version(self, facts: Mapping[str, object], layout: model.Layout) -> model.Version:
+    def _version(self, facts: Mapping[str, object], layout_of: Mapping[int, model.Layout]) -> model.Version:
+        number = int(str(facts["version"]))
         spans = (span.partition("..") for span in str(facts["releases"]).split())
         header = facts["header"]
         return model.Version(
-            number=int(str(facts["version"])),
-            flexible=layout.flexible,
+            number=number,
+            flexible=layout_of[number].flexible,
             header=header if isinstance(header, int) else None,
             status=str(facts["status"]),
             releases=tuple((first, last or first) for first, _, last in spans),
-            layout=layout,
+            layout=layout_of[number],
         )
 
-    def _layout(self, layout: MessageLayout, versions: Sequence[int]) -> model.Layout:
+    def _layout(self, number: int, versions: Sequence[int]) -> model.Layout:
+        layout = lower_message(self._message, versions[0])
         return model.Layout(
+            number=number,
             fingerprint=layout.fingerprint,
             versions=self._versions(versions),
             flexible=layout.is_flexible,

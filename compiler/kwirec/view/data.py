@@ -88,11 +88,7 @@ def _object_schema(cls: type, definitions: dict[str, Any]) -> dict[str, Any]:
     hints = get_type_hints(cls)
     described = " ".join((inspect.getdoc(cls) or "").replace("``", "`").split())
     properties = {
-        name: (
-            {"type": ["string", "null"] if NoneType in get_args(hints[name]) else "string"}
-            if as_
-            else _hint_schema(hints[name], definitions)
-        )
+        name: _reference_schema(hints[name], as_) if as_ else _hint_schema(hints[name], definitions)
         for name, as_ in _entries(cls)
     }
     return {
@@ -120,6 +116,13 @@ def _hint_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
         definitions[hint.__name__] = {}
         definitions[hint.__name__] = _object_schema(hint, definitions)
     return {"$ref": f"#/$defs/{hint.__name__}"}
+
+
+def _reference_schema(hint: Any, attribute: str) -> dict[str, Any]:
+    """Return the schema of the attribute that stands for an object."""
+    (cls,) = (one for one in get_args(hint) or (hint,) if one is not NoneType)
+    plain = dict(_PLAIN[get_type_hints(cls)[attribute]])
+    return {"type": [plain["type"], "null"]} if NoneType in get_args(hint) else plain
 
 
 def json_schema_text() -> str:

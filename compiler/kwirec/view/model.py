@@ -229,11 +229,13 @@ class LayoutField(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Layout(_Printed):
-    """The bytes of a message in all ``versions`` that have equal bytes. Prints as its fingerprint.
+    """The bytes of a message in all ``versions`` with equal bytes and equal names of fields. Prints as its number.
 
-    ``fingerprint`` does not change between runs and releases of kwire. ``text`` is the whole layout in short.
+    ``number`` is its place in ``layouts`` of the message. ``fingerprint`` stands for the bytes only, and does not
+    change between runs and releases of kwire. ``text`` is the whole layout in short.
     """
 
+    number: int
     fingerprint: str
     versions: Versions
     flexible: bool
@@ -246,7 +248,7 @@ class Layout(_Printed):
         return self.body.fields
 
     def __str__(self) -> str:
-        return self.fingerprint
+        return str(self.number)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -263,7 +265,7 @@ class Version(_Printed):
     header: int | None
     status: str
     releases: tuple[tuple[str, str], ...]
-    layout: Layout = field(metadata={"json": "fingerprint"})
+    layout: Layout = field(metadata={"json": "number"})
 
     def __str__(self) -> str:
         return str(self.number)
