@@ -35,6 +35,7 @@ PUBLIC_MODULES = (
     "kwire.logs",
     "kwire.models",
     "kwire.records",
+    "kwire.redaction",
     "kwire.releases",
     "kwire.request_log",
     "kwire.schema",

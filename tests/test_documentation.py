@@ -37,6 +37,10 @@ PRINTED = {
         r"\{'connector\.class': 'JdbcSource', 'connection\.password': 'hunter2'\}\n",
     ],
     "connections.md": [r"5\n\[\('ApiVersions', 4, 0\.00\d+\)\]\n"],
+    "secrets.md": [
+        r"SaslAuthenticateRequest\(auth_bytes=<14 bytes, hidden>\)\n"
+        r"\{'authBytes': 'AGFsaWNlAGh1bnRlcjI='\}\n\{'authBytes': ''\}\n"
+    ],
     "fake-broker.md": [r"0 b'hello'\n\[\]\n"],
     "proxy.md": [r"\['orders'\]\nTrue\n"],
     "broker.md": [r"Fetch \(1\): version 9\nFalse\n", "", ""],
@@ -154,8 +158,16 @@ def test_the_newest_release_is_named_where_it_is_meant() -> None:
 
 def test_every_page_is_in_the_index() -> None:
     index = (DOCS / "README.md").read_text()
-    for path in DOCS.glob("*.md"):
-        assert path.name == "README.md" or f"]({path.name})" in index
+    for path in [*DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.md")]:
+        assert path == DOCS / "README.md" or f"]({path.relative_to(DOCS).as_posix()})" in index
+
+
+def test_every_page_names_its_purpose_first_and_is_short() -> None:
+    for path in [*DOCS.glob("*.md"), *(DOCS / "tutorials").glob("*.md")]:
+        text = path.read_text()
+        if path.name != "api.md":
+            assert re.match(r"# .+\n\n(This (page|how-to|reference)|In this tutorial)\b", text), path
+            assert len(text.splitlines()) <= 250, path
 
 
 def test_every_link_leads_to_a_file_or_heading() -> None:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers.cases import CASES
+from benchmarks.peers.cases import CASES, Case
 
 BASE = "kwire native"
 THREADED = ("Go", "Java")
@@ -46,13 +46,13 @@ def markdown(results: Results) -> str:
         "Peers differ in what they decode to. Rust and Java return views of bytes and parse records on request. "
         "Go copies only strings. Native kwire copies the key and value of a record on first use.",
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
-        "## Median microseconds per call",
-        "The number in brackets is the time divided by the time of native kwire. Above 1, kwire is faster. "
-        "A `~` marks noisy figures, whose median is more than a quarter above the minimum. Reading records yields "
-        "them one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
+        "## Median time per call",
+        "The column of native kwire has microseconds, and other columns multiples of them. Above 1, kwire is faster. "
+        "`~` marks noisy figures, whose median is more than a quarter above the minimum. Reading records yields them "
+        "one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
         "list, and building from existing `Record` objects. Cells are empty if a peer has no such class.",
         times(results, "median_ns", results["peers"]),
-        "## Microseconds of CPU per call, in all threads",
+        "## CPU time per call, in all threads",
         "Go and Java collect garbage in other threads. The CPU time of other programs is close to the time above.",
         times(results, "cpu_ns", threaded),
         "## Import and first decode",
@@ -76,23 +76,30 @@ def wrapped(part: str) -> str:
 
 
 def times(results: Results, field: str, peers: Sequence[str]) -> str:
+    """Return a table of messages and one of records."""
+    return "\n\n".join(
+        _times(results, field, peers, [case for case in CASES if bool(case.sample) is sample])
+        for sample in (True, False)
+    )
+
+
+def _times(results: Results, field: str, peers: Sequence[str], cases: Sequence[Case]) -> str:
     rows = []
-    for case in CASES:
+    here = [peer for peer in peers if any(figure(results, one.name, "decode", peer) for one in cases)]
+    for case in cases:
         for direction in ("decode", "encode"):
-            found = {peer: figure(results, case.name, direction, peer) for peer in peers}
+            found = {peer: figure(results, case.name, direction, peer) for peer in here}
             size = next((row["bytes"] for row in found.values() if row), 0)
             cells = [cell(row, found.get(BASE), field) for row in found.values()]
             rows.append([f"{verb(case.name, direction)} {case.title}", f"{size:,}", *cells])
-    return table(["case", "bytes", *peers], rows)
+    return table(["case", "bytes", *here], rows)
 
 
 def cell(row: dict[str, Any] | None, base: dict[str, Any] | None, field: str) -> str:
     if row is None:
         return ""
     mark = "~" if row["noisy"] and field == "median_ns" else ""
-    ratio = "" if base is None or base is row else f" ({row[field] / base[field]:.2f})"
-    micros = row[field] / 1e3
-    return f"{micros:,.0f}{mark}{ratio}" if micros >= 100 else f"{micros:.3g}{mark}{ratio}"
+    return f"{row[field] / 1e3:,.4g}" if base is None or base is row else f"{row[field] / base[field]:.2f}{mark}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     Inner = Request | Response | RequestEvent | ResponseEvent
     Place = tuple[Path, list[tuple[Rule, set[Path]]]]
 
+__all__ = ["redacted"]
+
 _WITHIN = {"EnvelopeRequest": "request_data", "EnvelopeResponse": "response_data"}
 """Fields of an Envelope that contain another message."""
 

@@ -1,4 +1,4 @@
-"""``kwirec new``: what it lays down works as it is, and as the tutorial in docs/compiler.md says."""
+"""``kwirec new``: what it lays down works as it is. tests/test_pages_run.py runs the tutorial about it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kwirec.files import STAGE
 from kwirec.scaffold import DEFINITIONS, FILES, TEMPLATES
 
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIAL = (ROOT / "docs" / "compiler.md").read_text().partition("\n## Your own protocol\n")[2].partition("\n## ")[0]
+TUTORIAL = (ROOT / "docs" / "tutorials" / "own-protocol.md").read_text()
 
 
 @pytest.fixture(autouse=True)
@@ -120,45 +120,6 @@ def test_the_fields_that_the_tutorial_shows_are_those_of_the_template() -> None:
     definition = " ".join(Path("acme/defs/OrderRequest.json").read_text().split())
     for one in shown[1].replace("},\n", "}\0").split("\0"):
         assert " ".join(one.split()) in definition
-
-
-def test_what_the_tutorial_does_with_the_package_does_that() -> None:
-    kwirec("new", "acme")
-    kwirec("generate", "acme/defs", "--package", "acme", "--out", "acme/src")
-    session = re.search(r"```pycon\n(.*?)```", TUTORIAL, re.DOTALL)
-    assert session is not None
-    assert "`PYTHONPATH=src`" in TUTORIAL
-    Path("acme/session.txt").write_text(session[1])
-    done = run(sys.executable, "-m", "doctest", "session.txt", path=("src",))
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_the_next_version_as_the_tutorial_says() -> None:
-    kwirec("new", "acme")
-    for command in (("git", "init", "-q"), ("git", "add", "."), ("git", "commit", "-qm", "first")):
-        assert run(*command).returncode == 0
-    shown = re.search(r"```\n(error.*?)```", TUTORIAL, re.DOTALL)
-    line = re.search(r"^12 \| +(.*)$", shown[1], re.MULTILINE) if shown else None
-    assert shown is not None
-    assert line is not None
-    request, response = Path("acme/defs/OrderRequest.json"), Path("acme/defs/OrderResponse.json")
-    grown = request.read_text().replace("// Version 1", f"{line[1]}\n    // Version 1")
-
-    request.write_text(grown)
-    breaking = make("diff")
-    assert breaking.returncode != 0
-    assert shown[1] in breaking.stdout
-
-    request.write_text(grown.replace('"0-1"', '"0-2"').replace(line[1], line[1].replace("1+", "2+")))
-    response.write_text(response.read_text().replace('"0-1"', '"0-2"'))
-    compatible = make("diff")
-    assert compatible.returncode == 0
-    assert "note[VERSION_ADDED]: `OrderRequest` has the new version 2" in compatible.stdout
-    assert "error" not in compatible.stdout
-    assert make("check").returncode != 0, "there is no src yet"
-    done = make("generate", "test")
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_folder_can_be_named_and_names_follow_from_the_name() -> None:
