@@ -29,6 +29,7 @@ NEVER = range(0)
 
 _set = object.__setattr__
 
+
 class Field:
     """One field of a struct, for all versions of its message. Immutable."""
 
@@ -116,7 +117,9 @@ class Field:
         """Type of an array's elements, or of the field itself."""
         return self.type.removeprefix("[]")
 
+
 _DEFAULTS = Field.__init__.__kwdefaults__ or {}
+
 
 class PresentField(Field):
     """A field in one version that has it."""
@@ -139,6 +142,7 @@ class PresentField(Field):
         _set(self, "is_compact", flexible and (field.flexible is None or version in field.flexible))
         _set(self, "default", default)
 
+
 class AbsentField(Field):
     """A field that a version lacks and does not ignore: only its default can be encoded."""
 
@@ -150,9 +154,11 @@ class AbsentField(Field):
         _copy(field, self)
         _set(self, "default", default)
 
+
 def _copy(field: Field, copy: Field) -> None:
     for name in Field.__slots__:
         _set(copy, name, getattr(field, name))
+
 
 def slots(fields: Sequence[Field], lazy: Sequence[str] = ()) -> tuple[str, ...]:
     """Return ``__slots__`` of a class with these fields: structs that are made on first access have an underscore
@@ -160,7 +166,9 @@ def slots(fields: Sequence[Field], lazy: Sequence[str] = ()) -> tuple[str, ...]:
     """
     return (*[f"_{field.name}" if field.name in lazy else field.name for field in fields], "unknown_tags")
 
+
 _ATTRIBUTES: dict[type[Struct], tuple[str, ...]] = {}
+
 
 def attributes(cls: type[Struct]) -> tuple[str, ...]:
     """Return the attributes that hold the values, as in ``__slots__``, which native classes lack."""
@@ -170,9 +178,11 @@ def attributes(cls: type[Struct]) -> tuple[str, ...]:
         known = _ATTRIBUTES[cls] = slots(cls.FIELDS, lazy)
     return known
 
+
 def fields(cls: type[Struct], version: int | None = None) -> tuple[Field, ...]:
     """Return the fields of a class in wire order, of all versions or only of ``version``."""
     return cls.FIELDS if version is None else present_fields(cls, version)
+
 
 def valid_version(cls: type[Message], version: int) -> int:
     """Return ``version`` as an ``int``.
@@ -184,15 +194,19 @@ def valid_version(cls: type[Message], version: int) -> int:
         raise UnknownVersionError(version, cls.VALID_VERSIONS, of=cls.__name__)
     return version
 
+
 def present_fields(cls: type[Struct], version: int) -> tuple[PresentField, ...]:
     """Return the fields that ``version`` has, in wire order."""
     return _fields(cls, version)[0]
+
 
 def absent_fields(cls: type[Struct], version: int) -> tuple[AbsentField, ...]:
     """Return the fields that ``version`` lacks and that are not ignorable."""
     return _fields(cls, version)[1]
 
+
 _FIELDS: dict[tuple[type[Struct], int], tuple[tuple[PresentField, ...], tuple[AbsentField, ...]]] = {}
+
 
 def _fields(cls: type[Struct], version: int) -> tuple[tuple[PresentField, ...], tuple[AbsentField, ...]]:
     known = _FIELDS.get((cls, version))
@@ -209,6 +223,7 @@ def _fields(cls: type[Struct], version: int) -> tuple[tuple[PresentField, ...], 
         known = _FIELDS[cls, version] = tuple(present), tuple(absent)
     return known
 
+
 def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
     """Return the struct class of a field of ``owner``, or of its elements, or ``None`` for other types."""
     name = field.type.removeprefix("[]")
@@ -216,6 +231,7 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
         return None
     found: type[Struct] = getattr(sys.modules[owner.__module__], name)
     return found
+
 
 def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
     """Return the enum with the names of the values of a field of ``owner``, or of its elements, or ``None`` if it has
@@ -237,7 +253,9 @@ def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
         _ENUMS[owner, field.enum] = found
     return _ENUMS[owner, field.enum]
 
+
 _ENUMS: dict[tuple[type[Struct], str], type[ProtocolEnum] | None] = {}
+
 
 def _packages(cls: type) -> Iterator[str]:
     """Yield the packages around the module of a class, inner ones first. One of them is the generated package."""
@@ -245,6 +263,7 @@ def _packages(cls: type) -> Iterator[str]:
     while package:
         yield package
         package = package.rpartition(".")[0]
+
 
 def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[tuple[str, type[Struct], Field]]:
     """Yield all fields of ``cls`` and of the structs in it, of all versions or of one: path, owner and field, outer
@@ -257,6 +276,7 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
             inner = struct_class(cls, field)
             if inner is not None:
                 yield from walk(inner, version, f"{place}.")
+
 
 def description(cls: type[Struct] | type[ProtocolEnum], name: str = "") -> str:
     """Return the description of a class, of its field ``name``, or of the member ``name`` of an enum.
@@ -272,7 +292,9 @@ def description(cls: type[Struct] | type[ProtocolEnum], name: str = "") -> str:
             return modules.get(module, {}).get(cls.__name__, {}).get(name, "")
     return ""
 
+
 _DESCRIPTIONS: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
+
 
 def _read_descriptions(package: str) -> dict[str, dict[str, dict[str, str]]]:
     import json
@@ -284,6 +306,7 @@ def _read_descriptions(package: str) -> dict[str, dict[str, dict[str, str]]]:
         return {}
     return found
 
+
 def format_versions(versions: range, valid: range) -> str:
     """Return ``versions`` of a message with the versions ``valid`` as text: ``0-12``, ``13+``, ``4`` or ``none``."""
     if not versions:
@@ -291,6 +314,7 @@ def format_versions(versions: range, valid: range) -> str:
     if versions.stop == valid.stop:
         return f"{versions.start}+"
     return f"{versions.start}-{versions.stop - 1}" if len(versions) > 1 else f"{versions.start}"
+
 
 def document(cls: type[Struct]) -> str:
     """Return a docstring for ``cls``: its description and versions, then name, type, versions and description of each
@@ -310,6 +334,7 @@ def document(cls: type[Struct]) -> str:
         shown = f"{field.name} ({field.type}, {versions}): {description(cls, field.name)}".rstrip(" :")
         lines.append(fill(shown, 100, initial_indent="    ", subsequent_indent="        "))
     return "\n".join(lines)
+
 
 __all__ = [
     "AbsentField",

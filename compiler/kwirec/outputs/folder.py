@@ -50,6 +50,7 @@ _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*output[ \t]*\]\]", re.MULTILINE)
 _ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
 _TOML_PLACE = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)")
 
+
 @dataclass(frozen=True, kw_only=True)
 class Output:
     """A template, the template of its paths, and what it runs once for. Spans are the places of findings."""
@@ -60,6 +61,7 @@ class Output:
     template_span: Span
     path_span: Span
 
+
 @dataclass(frozen=True, kw_only=True)
 class Templates:
     """A folder of templates. ``sources`` has its templates by path, with ``/``."""
@@ -69,14 +71,17 @@ class Templates:
     outputs: tuple[Output, ...]
     parameters: Mapping[str, object]
 
+
 def built_in() -> dict[str, Path]:
     """Return the folders of templates that come with kwirec, by name."""
     there = (folder for folders in FOLDERS if folders.is_dir() for folder in sorted(folders.iterdir()))
     return {folder.name: folder for folder in there if (folder / CONFIG).is_file()}
 
+
 def find(name: str) -> Path | None:
     """Return the folder at a path, or else the one of this name that comes with kwirec, or ``None``."""
     return Path(name) if Path(name).is_dir() else built_in().get(name)
+
 
 def read_templates(folder: Path, report: Report) -> Templates | None:
     """Return the templates of a folder, or ``None`` after errors."""
@@ -107,6 +112,7 @@ def read_templates(folder: Path, report: Report) -> Templates | None:
         return None
     return Templates(name=folder.as_posix(), sources=sources, outputs=outputs, parameters=parameters)
 
+
 def _files(folder: Path, report: Report) -> Iterator[Path]:
     """Yield ``emit.toml`` and all templates in a stable order."""
     found: list[Path] = []
@@ -123,6 +129,7 @@ def _files(folder: Path, report: Report) -> Iterator[Path]:
         else:
             yield path
 
+
 def _read(path: Path, report: Report) -> Source:
     name = path.as_posix()
     try:
@@ -132,6 +139,7 @@ def _read(path: Path, report: Report) -> Source:
         report.add(template_codes.BAD_TEMPLATE_FILE, f"cannot read `{name}`", Span(empty, 0, 0), label=str(problem))
         return empty
 
+
 def _default_outputs(sources: Mapping[str, Source]) -> Iterator[Output]:
     for name, source in sources.items():
         if not PurePosixPath(name).name.startswith("_"):
@@ -139,9 +147,11 @@ def _default_outputs(sources: Mapping[str, Source]) -> Iterator[Output]:
             path = _literally(name.removesuffix(SUFFIX))
             yield Output(template=name, path=path, each="schema", template_span=place, path_span=place)
 
+
 def _literally(path: str) -> str:
     """Return a template of exactly this path. The name of a file may hold braces."""
     return f"{{% raw %}}{path}{{% endraw %}}" if "{" in path else path
+
 
 def _parse(config: Source, report: Report) -> dict[str, Any]:
     """Return ``emit.toml`` as a table of parameters and outputs with the right keys and types."""
@@ -173,6 +183,7 @@ def _parse(config: Source, report: Report) -> dict[str, Any]:
                     what = f"the parameter `{name}` must be a name with a string, a number or a boolean"
                     _bad(report, what, _key_span(config, name))
     return {} if report.has_errors() else table
+
 
 def _outputs(
     table: Mapping[str, Any], config: Source, sources: Mapping[str, Source], report: Report
@@ -206,13 +217,16 @@ def _outputs(
                 template=template, path=path, each=each, template_span=spans["template"], path_span=path_span
             )
 
+
 def _bad(report: Report, what: str, span: Span, helps: list[str] | None = None) -> None:
     report.add(template_codes.BAD_EMIT_TOML, what, span, helps=helps or [])
+
 
 def _entry_start(config: Source, number: int) -> int:
     """Return the offset of an output. Outputs in an inline array all have the offset 0."""
     headers = list(_HEADER.finditer(config.text))
     return headers[number].start() if number < len(headers) else 0
+
 
 def _key_span(config: Source, key: str, start: int = 0) -> Span:
     """Return the place of a key, searched from ``start``, or the line there."""
@@ -221,14 +235,16 @@ def _key_span(config: Source, key: str, start: int = 0) -> Span:
         return Span(config, match.start("key"), match.end("key"))
     return _line(config, start)
 
+
 def _value_span(config: Source, start: int, key: str) -> Span:
-    """Return the span of a key's value in the output at ``start``, or the span of its header if the key is missing."""
+    """Return the span of a key's value in the output at ``start``, or the line of its header."""
     header = _HEADER.match(config.text, start)
     following = _ANY_HEADER.search(config.text, header.end() if header else start)
     end = following.start() if following else len(config.text)
     pattern = re.compile(rf"^[ \t]*{key}[ \t]*=[ \t]*(?P<value>.*?)[ \t]*(?:#[^'\"\n]*)?$", re.MULTILINE)
     match = pattern.search(config.text, start, end)
     return Span(config, match.start("value"), match.end("value")) if match else _line(config, start)
+
 
 def _line(config: Source, start: int) -> Span:
     end = config.text.find("\n", start)

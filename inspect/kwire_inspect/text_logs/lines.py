@@ -21,6 +21,7 @@ MAX_PROBLEMS = 1000
 Line = tuple[int, bytes]
 """Position of a line, and its bytes without the line break."""
 
+
 @dataclass(frozen=True, slots=True)
 class Split:
     """The lines of a file that begin at ``start`` or later, and before ``end``. ``None`` is the end of the file.
@@ -36,9 +37,11 @@ class Split:
     def has(self, position: int) -> bool:
         return self.start <= position and (self.end is None or position < self.end)
 
+
 def splits(files: Sequence[str], size: int) -> list[Split]:
     """Return parts of ``size`` bytes or less. A file that is compressed or cannot be read is a single part."""
     return [split for path in files for split in _splits(path, size)]
+
 
 class Lines:
     """The lines of a file from the first line that begins at or after ``start``, or ``near`` bytes before it.
@@ -119,6 +122,7 @@ class Lines:
             reason = f"a line of {size} bytes is skipped: the option maxLine allows {self._longest}"
             self.problems.append((position, reason))
 
+
 def _splits(path: str, size: int) -> Iterator[Split]:
     try:
         length = size_of(path)
@@ -132,6 +136,7 @@ def _splits(path: str, size: int) -> Iterator[Split]:
     for start in range(0, length, size):
         end = start + size
         yield Split(path, start, end if end < length else None, stamp)
+
 
 def _blocks(path: str, start: int, stamp: str) -> Generator[bytes, None, None]:
     if start or stamp:  # a part is never of a compressed file
