@@ -80,7 +80,7 @@ def convert(
 
 
 def _check_names(schema: Schema, report: Report) -> None:
-    """Report invalid names of definitions: they become paths, which a name such as ``../Fetch`` would lead astray."""
+    """Report invalid names of definitions: they become paths, and ``../Fetch`` would leave the folder."""
     subjects = Subjects(schema)
     for rule in (type_name, enum_name):
         for finding in rule.check(subjects):

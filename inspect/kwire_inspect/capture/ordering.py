@@ -124,7 +124,7 @@ class TcpStream:
 
 
 def length(packet: Packet) -> int:
-    """Return the number of sequence numbers that a packet uses. A FIN uses one."""
+    """Return the number of sequence numbers that a packet uses, including one for a FIN."""
     return len(packet.data) + packet.missing + (packet.flags & FIN)
 
 
