@@ -39,7 +39,7 @@ class Judgement:
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
 
     def rolled_up(self) -> Judgement:
-        """Return the judgement on clients regardless of their address, with the worst verdict on each version of an API."""
+        """Return the judgement on clients at all addresses, with the worst verdict on each version of an API."""
         by_use = grouped(self.clients, lambda pair: (pair[0].client.anywhere, pair[0].api_key, pair[0].version))
         clients = [(_joined([use for use, _ in group]), group[0][1]) for group in by_use.values()]
         return replace(self, clients=sorted(clients, key=_worst_first))
