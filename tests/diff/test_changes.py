@@ -10,6 +10,7 @@ import pytest
 from kwirec.diagnostics.examples import ABSENT, Node, clock, enum, field, files, request, response, tagged, value
 from kwirec.diff import changes as c
 from kwirec.diff import compare
+from kwirec.diff.addresses import address_of
 from kwirec.diff.changes.versions import named
 from tests.diff.support import Load
 
@@ -290,6 +291,38 @@ def test_defaults_are_told_as_definitions_spell_them(
     found = compare(load(clock(before), "old"), load(clock(after)))
     told = [(one.attribute, one.was, one.now) for one in found if isinstance(one, c.FieldAttributeChanged)]
     assert told == ([("default", *texts)] if texts else [])
+
+
+@pytest.mark.parametrize(
+    ("deprecated", "lost", "words"),
+    [
+        ({}, "versions 0-2", "none of these was deprecated"),
+        ({"deprecatedVersions": "0"}, "versions 1-2", "does not include all of them"),
+        ({"deprecatedVersions": "0-1"}, "version 2", "does not include all of them"),
+    ],
+)
+def test_only_versions_that_were_not_deprecated_are_lost_without_a_deprecation(
+    load: Load, deprecated: dict[str, str], lost: str, words: str
+) -> None:
+    before, after = request(A, validVersions="0-3", **deprecated), request(A, validVersions="3")
+    [found] = [
+        one for one in compare(load(before, "old"), load(after)) if isinstance(one, c.VersionMinRaisedUndeprecated)
+    ]
+    told = found.describe()
+    assert told.message == f"`ClockRequest` lost {lost} without a deprecation"
+    assert [one.text for one in told.others] == [words]
+
+
+@pytest.mark.parametrize(
+    ("valid", "address"),
+    [("0-3", "v3-vs-2"), ("2-3", "v3-vs-2"), ("3", "v3"), ("3-4", "v4-vs-3")],
+)
+def test_an_address_names_the_version_before_only_if_the_new_side_has_it(
+    load: Load, valid: str, address: str
+) -> None:
+    schemas = load(request(A), "old"), load(request(A, field("D", versions="3+"), validVersions=valid))
+    found = [address_of(one) for one in compare(*schemas) if isinstance(one, c.VersionAdded)]
+    assert found[-1] == f"api/clock.html#request-{address}"
 
 
 @pytest.mark.parametrize(
