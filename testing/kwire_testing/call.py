@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from kwire import Message
 from kwire.connection import RequestEvent
+from kwire.schema import present_fields, struct_class
+from kwire.struct import Struct
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.control import Rule
 from kwire_testing.groups import Group
@@ -17,21 +20,61 @@ if TYPE_CHECKING:
     from kwire_testing.cluster import Cluster, Partition, Topic
     from kwire_testing.login import Login
 
-Q = TypeVar("Q", bound=Message)
-Answer = Message | Awaitable[Message]
-HANDLERS: dict[int, Callable[[Call, Any], Answer]] = {}
-"""The handler of each API that brokers here have, by API key."""
+Q = TypeVar("Q")
+R = TypeVar("R", bound=Struct)
+Asked = TypeVar("Asked", bound=Message)
+Answered = TypeVar("Answered", bound=Message)
+Fill = Callable[["Call", Asked, Answered], Awaitable[None] | None]
+
+NAMES = (
+    *("name", "topic", "topic_id", "index", "partition", "partition_index", "resource_type", "resource_name"),
+    *("transactional_id", "group_id", "member_id", "group_instance_id"),
+)
+"""Fields by which an answer says to which element of a request it belongs."""
+PLAIN = ("partition_index", "group_id", "key")
+"""The same, for elements that are numbers or texts."""
+FENCED = {"AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2, "InitProducerId": 4, "TxnOffsetCommit": 4}
+"""Versions since which the error for a fenced producer is not that for an invalid epoch; in Produce it always is."""
 
 
-def answers(request: type[Q]) -> Callable[[Callable[[Call, Q], Answer]], Callable[[Call, Q], Answer]]:
-    """Make a function the handler of a request."""
+class Api(NamedTuple):
+    """How requests of an API are answered: ``fill`` sets what differs from a new response."""
 
-    def add(handler: Callable[[Call, Q], Answer]) -> Callable[[Call, Q], Answer]:
+    response: type[Message]
+    fill: Callable[[Call, Any, Any], Awaitable[None] | None]
+
+
+HANDLERS: dict[int, Api] = {}
+"""Each API that brokers here have, by API key."""
+
+
+def answers(
+    request: type[Asked], response: type[Answered]
+) -> Callable[[Fill[Asked, Answered]], Fill[Asked, Answered]]:
+    """Make a function the handler of a request. It fills the response, and what it refuses becomes an error code."""
+
+    def add(fill: Fill[Asked, Answered]) -> Fill[Asked, Answered]:
         assert request.API_KEY is not None
-        HANDLERS[request.API_KEY] = handler
-        return handler
+        HANDLERS[request.API_KEY] = Api(response, fill)
+        return fill
 
     return add
+
+
+def _kind(value: object) -> Any:
+    return type(value)
+
+
+@cache
+def _shared(asked: Any, answer: Any) -> list[str]:
+    return [name for name in NAMES if hasattr(asked, name) and hasattr(answer, name)]
+
+
+@cache
+def _array(cls: Any) -> tuple[str, Any]:
+    """Return name and class of the field of a topic that has its partitions."""
+    [(name, inner)] = [(field.name, struct_class(cls, field)) for field in cls.FIELDS if field.is_array]
+    return name, inner
 
 
 @dataclass(slots=True, eq=False)
@@ -114,3 +157,38 @@ class Call:
         if create:
             self.cluster.groups[name] = group
         return group
+
+    def refuse(self, answer: Any, error: ErrorCode) -> None:
+        """Put an error into an answer: the one that this version of the API has."""
+        if error == ErrorCode.PRODUCER_FENCED and self.version < FENCED.get(self.name, 1 << 15):
+            error = ErrorCode.INVALID_PRODUCER_EPOCH
+        setattr(answer, "error_code" if hasattr(answer, "error_code") else "partition_error_code", error)
+        if any(field.name == "error_message" for field in present_fields(type(answer), self.version)):
+            answer.error_message = error.description
+
+    def each(self, asked: Iterable[Q], cls: type[R], fill: Callable[[Q, R], None]) -> list[R]:
+        """Return an answer to each element of a request, under its name. ``fill`` sets the rest, or refuses it."""
+        found = []
+        for one in asked:
+            answer = cls()
+            found.append(answer)
+            if isinstance(one, Struct):
+                for name in _shared(_kind(one), _kind(answer)):
+                    setattr(answer, name, getattr(one, name))
+            else:
+                setattr(answer, next(name for name in PLAIN if hasattr(cls, name)), one)
+            try:
+                fill(one, answer)
+            except Refused as refusal:
+                self.refuse(answer, refusal.error)
+        return found
+
+    def each_partition(self, topics: Iterable[Q], cls: type[R], fill: Callable[[Q, Any, Any], None]) -> list[R]:
+        """Do the same for partitions of topics. ``fill`` gets a topic, a partition of it and the answer to that."""
+        name, inner = _array(cast("Any", cls))
+
+        def topic(asked: Any, answer: R) -> None:
+            parts = getattr(asked, _array(_kind(asked))[0])
+            setattr(answer, name, self.each(parts, inner, partial(fill, asked)))
+
+        return self.each(topics, cls, topic)

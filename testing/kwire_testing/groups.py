@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from uuid import uuid4
 
 from kwire_kafka import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
@@ -26,6 +26,7 @@ class Committed(NamedTuple):
     metadata: str | None = ""
 
 
+K = TypeVar("K", "ClassicGroup", ConsumerGroup)
 Offsets = dict[tuple[str, int], Committed]
 """By topic and partition."""
 
@@ -61,21 +62,20 @@ class Group:
 
         Raise ``Refused`` if the group has members of the new kind.
         """
-        if not isinstance(self.members, ClassicGroup):
-            if self.members is not None and self.members.members:
-                raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-            self.members = ClassicGroup(self.clock)
-        return self.members
+        return self._of_kind(ClassicGroup, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def consumer(self) -> ConsumerGroup:
         """Return the members of the new kind.
 
         Raise ``Refused`` if the group has members of the classic kind.
         """
-        if not isinstance(self.members, ConsumerGroup):
+        return self._of_kind(ConsumerGroup, ErrorCode.GROUP_ID_NOT_FOUND)
+
+    def _of_kind(self, kind: type[K], error: ErrorCode) -> K:
+        if not isinstance(self.members, kind):
             if self.members is not None and self.members.members:
-                raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-            self.members = ConsumerGroup(self.clock)
+                raise Refused(error)
+            self.members = kind(self.clock)
         return self.members
 
     def check(self, member: str, epoch: int, instance: str | None) -> None:
@@ -95,7 +95,7 @@ class Group:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A member of a classic group. It waits for the other members while ``joining`` or ``syncing`` is set."""
+    """A member of a classic group. ``waiting`` is set while it joins or syncs and waits for the others."""
 
     id: str
     instance: str | None
@@ -105,9 +105,27 @@ class Member:
     rebalance: float = 0.0
     protocols: dict[str, bytes] = field(default_factory=dict)
     assignment: bytes = b""
-    joining: asyncio.Future[JoinGroupResponse] | None = None
-    syncing: asyncio.Future[SyncGroupResponse] | None = None
+    waiting: asyncio.Future[None] | None = None
     timer: Timer | None = None
+
+    def wait(self) -> asyncio.Future[None]:
+        """Return what ends when the group lets the member go on."""
+        self.go_on(ErrorCode.UNKNOWN_MEMBER_ID)
+        self.waiting = asyncio.get_running_loop().create_future()
+        return self.waiting
+
+    @property
+    def waits(self) -> bool:
+        """Return whether a request of the member waits."""
+        return self.waiting is not None and not self.waiting.done()
+
+    def go_on(self, error: ErrorCode | None = None) -> None:
+        """Let the request go on that waits, if there is one, or refuse it."""
+        if self.waiting is not None and not self.waiting.done():
+            if error is None:
+                self.waiting.set_result(None)
+            else:
+                self.waiting.set_exception(Refused(error))
 
 
 class ClassicGroup:
@@ -127,8 +145,8 @@ class ClassicGroup:
         self._timer: Timer | None = None
 
     async def join(
-        self, request: JoinGroupRequest, version: int, client_id: str | None, host: str
-    ) -> JoinGroupResponse:
+        self, request: JoinGroupRequest, response: JoinGroupResponse, version: int, client_id: str, host: str
+    ) -> None:
         """Add a member, or let it rejoin, and wait until the generation is complete."""
         protocols = {one.name: one.metadata for one in request.protocols}
         self._check_protocols(request, protocols)
@@ -139,12 +157,14 @@ class ClassicGroup:
             name = f"{request.group_instance_id or client_id}-{uuid4()}"
             if version >= 4 and request.group_instance_id is None:
                 self._expected.add(name)
-                return JoinGroupResponse(
-                    error_code=ErrorCode.MEMBER_ID_REQUIRED, member_id=name, generation_id=-1, protocol_name=""
-                )
-            member = Member(name, request.group_instance_id, client_id or "", host)
+                response.member_id = name
+                raise Refused(ErrorCode.MEMBER_ID_REQUIRED)
+            member = Member(name, request.group_instance_id, client_id, host)
+        elif member is None and request.member_id in self._expected:
+            self._expected.remove(request.member_id)
+            member = Member(request.member_id, None, client_id, host)
         elif member is None:
-            member = self._named(request.member_id, client_id or "", host)
+            member = self._find(request.member_id, None)
         same = member.protocols == protocols and member.id in self.members
         member.session = request.session_timeout_ms / 1000
         member.rebalance = (request.rebalance_timeout_ms if version else request.session_timeout_ms) / 1000
@@ -152,14 +172,27 @@ class ClassicGroup:
         self.members[member.id] = member
         self._touch(member)
         settled = self.state == COMPLETING or (self.state == STABLE and (replaced or member.id != self.leader))
-        if same and settled:
-            return self._joined(member, version, replaced)
-        self._let_go(member)
-        member.joining = asyncio.get_running_loop().create_future()
-        self._rebalance()
-        return await member.joining
+        if not (same and settled):
+            self._prepare()
+            waiting, replaced = member.wait(), None
+            self._begin()
+            await waiting
+        leads = member.id == self.leader
+        response.skip_assignment = replaced is not None and leads and version >= 9
+        response.generation_id, response.member_id = self.generation, member.id
+        response.protocol_type, response.protocol_name = self.protocol_type, self.protocol
+        response.leader = self.leader
+        if replaced is not None and leads and not response.skip_assignment:
+            response.leader = replaced  # it must not assign again
+        elif leads:
+            response.members = [
+                JoinGroupResponseMember(
+                    member_id=one.id, group_instance_id=one.instance, metadata=one.protocols[self.protocol or ""]
+                )
+                for one in self.members.values()
+            ]
 
-    async def sync(self, request: SyncGroupRequest) -> SyncGroupResponse:
+    async def sync(self, request: SyncGroupRequest, response: SyncGroupResponse) -> None:
         """Take the assignments of the leader, or wait for them."""
         member = self.check(request.member_id, request.generation_id, request.group_instance_id)
         for asked, own in ((request.protocol_type, self.protocol_type), (request.protocol_name, self.protocol)):
@@ -173,12 +206,11 @@ class ClassicGroup:
             self.state = STABLE
             for one in self.members.values():
                 one.assignment = given.get(one.id, b"")
-                if one.syncing is not None and not one.syncing.done():
-                    one.syncing.set_result(self._synced(one))
-        if self.state == STABLE:
-            return self._synced(member)
-        member.syncing = asyncio.get_running_loop().create_future()
-        return await member.syncing
+                one.go_on()
+        if self.state == COMPLETING:
+            await member.wait()
+        response.protocol_type, response.protocol_name = self.protocol_type, self.protocol
+        response.assignment = member.assignment
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
         """Note that a member is alive.
@@ -242,7 +274,7 @@ class ClassicGroup:
     def _renamed(self, member: Member) -> str:
         """Give a static member that comes back a new id, and return the old one."""
         old = member.id
-        self._let_go(member, ErrorCode.FENCED_INSTANCE_ID)
+        member.go_on(ErrorCode.FENCED_INSTANCE_ID)
         del self.members[old]
         member.id = f"{member.instance}-{uuid4()}"
         self.members[member.id] = member
@@ -250,25 +282,18 @@ class ClassicGroup:
             self.leader = member.id
         return old
 
-    def _named(self, member_id: str, client_id: str, host: str) -> Member:
-        if member_id in self._expected:
-            self._expected.remove(member_id)
-            return Member(member_id, None, client_id, host)
-        return self._find(member_id, None)
-
-    def _rebalance(self) -> None:
-        """Ask all members to join again, and begin the next generation when they have, or time is over."""
+    def _prepare(self) -> None:
+        """Ask all members to join again."""
         if self.state != PREPARING:
             self.state = PREPARING
             for member in self.members.values():
-                if member.syncing is not None and not member.syncing.done():
-                    member.syncing.set_result(SyncGroupResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS))
+                member.go_on(ErrorCode.REBALANCE_IN_PROGRESS)
             longest = max((member.rebalance for member in self.members.values()), default=0.0)
             self._timer = self._clock.later(longest, lambda: self._begin(late=True))
-        self._begin()
 
     def _begin(self, *, late: bool = False) -> None:
-        missing = [one for one in self.members.values() if one.joining is None or one.joining.done()]
+        """Begin the next generation if all members have joined, or time is over."""
+        missing = [one for one in self.members.values() if not one.waits]
         if missing and not late:
             return
         for member in missing:
@@ -285,39 +310,13 @@ class ClassicGroup:
             self.leader = next(iter(self.members))
         for member in self.members.values():
             self._touch(member)
-            assert member.joining is not None
-            member.joining.set_result(self._joined(member))
+            member.go_on()
 
     def _elected(self) -> str:
         """Return the protocol that all members have and most prefer."""
         common = set.intersection(*(set(member.protocols) for member in self.members.values()))
         votes = Counter(next(name for name in member.protocols if name in common) for member in self.members.values())
         return votes.most_common(1)[0][0]
-
-    def _joined(self, member: Member, version: int = 0, replaced: str | None = None) -> JoinGroupResponse:
-        leads = member.id == self.leader
-        skip = replaced is not None and leads and version >= 9
-        assert self.protocol is not None
-        return JoinGroupResponse(
-            generation_id=self.generation,
-            protocol_type=self.protocol_type,
-            protocol_name=self.protocol,
-            leader=replaced if replaced is not None and leads and not skip else self.leader,
-            skip_assignment=skip,
-            member_id=member.id,
-            members=[
-                JoinGroupResponseMember(
-                    member_id=one.id, group_instance_id=one.instance, metadata=one.protocols[self.protocol]
-                )
-                for one in self.members.values()
-                if leads and (replaced is None or skip)
-            ],
-        )
-
-    def _synced(self, member: Member) -> SyncGroupResponse:
-        return SyncGroupResponse(
-            protocol_type=self.protocol_type, protocol_name=self.protocol, assignment=member.assignment
-        )
 
     def _touch(self, member: Member) -> None:
         """Begin the session of a member again."""
@@ -326,8 +325,7 @@ class ClassicGroup:
         member.timer = self._clock.later(member.session, lambda: self._expire(member))
 
     def _expire(self, member: Member) -> None:
-        waits = [future for future in (member.joining, member.syncing) if future is not None and not future.done()]
-        if waits:
+        if member.waits:
             self._touch(member)
         else:
             self._remove(member)
@@ -335,19 +333,11 @@ class ClassicGroup:
     def _remove(self, member: Member) -> None:
         self._forget(member)
         if self.state in (STABLE, COMPLETING):
-            self._rebalance()
-        else:
-            self._begin()
+            self._prepare()
+        self._begin()
 
     def _forget(self, member: Member) -> None:
         self.members.pop(member.id, None)
         if member.timer is not None:
             member.timer.cancel()
-        self._let_go(member)
-
-    def _let_go(self, member: Member, error: ErrorCode = ErrorCode.UNKNOWN_MEMBER_ID) -> None:
-        """Answer the requests that wait for a member that is gone or has asked again."""
-        if member.joining is not None and not member.joining.done():
-            member.joining.set_result(JoinGroupResponse(error_code=error, generation_id=-1, protocol_name=""))
-        if member.syncing is not None and not member.syncing.done():
-            member.syncing.set_result(SyncGroupResponse(error_code=error))
+        member.go_on(ErrorCode.UNKNOWN_MEMBER_ID)

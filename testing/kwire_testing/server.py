@@ -89,12 +89,13 @@ class Server:
                 found: Message | None = await awaited(rule.handler(call.message, call))
                 if found is not None:
                     return found
+        api = HANDLERS[call.event.api_key]
+        response = api.response()
         try:
-            return await awaited(HANDLERS[call.event.api_key](call, call.message))
+            await awaited(api.fill(call, call.message, response))
         except Refused as refusal:
-            response = PROTOCOL.response(call.event.api_key)()
-            response.error_code = refusal.error  # type: ignore[attr-defined]  # all that are refused whole have it
-            return response
+            call.refuse(response, refusal.error)
+        return response
 
 
 class _Connection:

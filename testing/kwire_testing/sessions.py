@@ -8,7 +8,7 @@ from itertools import count
 
 from kwire import Uuid
 from kwire_kafka import FetchRequest
-from kwire_kafka.api.fetch import FetchPartition
+from kwire_kafka.api.fetch import FetchPartition, PartitionData
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused
 
@@ -30,6 +30,10 @@ class Session:
     epoch: int = 1
     wanted: dict[Key, FetchPartition] = field(default_factory=dict)
     told: dict[Key, tuple[int, int]] = field(default_factory=dict)
+
+    def is_new(self, key: Key, part: PartitionData) -> bool:
+        """Return whether the client has yet to learn what is in an answer without records."""
+        return part.error_code != 0 or self.told.get(key) != (part.high_watermark, part.log_start_offset)
 
 
 class Sessions:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING
@@ -106,14 +104,3 @@ class Producers:
         producer.partitions.clear()
         producer.groups.clear()
         producer.open, producer.committed = False, commit
-
-
-@contextmanager
-def as_older(version: int, since: int) -> Iterator[None]:
-    """Return the older error, an invalid epoch, for the newer error of a fenced producer."""
-    try:
-        yield
-    except Refused as refusal:
-        if refusal.error == ErrorCode.PRODUCER_FENCED and version < since:
-            raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH) from None
-        raise

@@ -93,10 +93,9 @@ def test_tokens_of_plain(token: bytes, known: bool) -> None:
         await begin(a, "PLAIN")
         await a("SaslAuthenticate", 2, auth_bytes=token)
 
-    failed = "error_code=SASL_AUTHENTICATION_FAILED error_message='Authentication failed'"
-    expected = "a SaslAuthenticate 2:" + (" auth_bytes=b''" if known else f" {failed}")
+    failed = " error_code=SASL_AUTHENTICATION_FAILED error_message='The credentials were refused during SASL'…"
     found = transcript(FakeBroker("3.9", users=USERS), run)[-1]
-    assert found == expected.removesuffix(" auth_bytes=b''")
+    assert found == "a SaslAuthenticate 2:" + ("" if known else failed)
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM-SHA-256", "SCRAM-SHA-512"])
@@ -131,7 +130,8 @@ def test_tokens_of_scram(mechanism: str, user: str, password: str, change: Any, 
             while True:
                 answer = await a("SaslAuthenticate", 2, auth_bytes=change(step, token))
                 if answer.error_code:
-                    assert (answer.error_code, answer.error_message) == (58, "Authentication failed")
+                    error = ErrorCode.SASL_AUTHENTICATION_FAILED
+                    assert (answer.error_code, answer.error_message) == (error, error.description)
                     assert answer.auth_bytes == b""
                     break
                 challenges.append(answer.auth_bytes)

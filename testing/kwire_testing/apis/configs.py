@@ -17,31 +17,28 @@ TOPIC = {"cleanup.policy": "delete", "max.message.bytes": "1048588", "retention.
 BROKER = {"auto.create.topics.enable": "true", "default.replication.factor": "1", "num.partitions": "1"}
 
 
-@answers(DescribeConfigsRequest)
-def describe_configs(call: Call, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+@answers(DescribeConfigsRequest, DescribeConfigsResponse)
+def describe_configs(call: Call, request: DescribeConfigsRequest, response: DescribeConfigsResponse) -> None:
     """Answer with the settings of topics and brokers."""
-    return DescribeConfigsResponse(results=[_described(call, one) for one in request.resources])
 
-
-def _described(call: Call, asked: DescribeConfigsResource) -> DescribeConfigsResult:
-    result = DescribeConfigsResult(resource_type=asked.resource_type, resource_name=asked.resource_name)
-    own: dict[str, str | None] = {}
-    try:
+    def describe(asked: DescribeConfigsResource, answer: DescribeConfigsResult) -> None:
+        own: dict[str, str | None] = {}
         if asked.resource_type == ConfigResourceType.TOPIC:
             defaults, own = TOPIC, call.topic(asked.resource_name).configs
-        elif asked.resource_type == ConfigResourceType.BROKER:
-            call.check()
-            defaults = BROKER | {"auto.create.topics.enable": str(call.cluster.auto_create).lower()}
         else:
             call.check()
-            raise Refused(ErrorCode.INVALID_REQUEST)
-    except Refused as refusal:
-        result.error_code, result.error_message = refusal.error, str(refusal)
-        return result
-    for name, value in {**defaults, **own}.items():
-        if asked.configuration_keys is None or name in asked.configuration_keys:
-            config = DescribeConfigsResourceResult(name=name, value=value)
-            config.config_source = ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG
-            config.is_default = call.version == 0 and name not in own
-            result.configs.append(config)
-    return result
+            if asked.resource_type != ConfigResourceType.BROKER:
+                raise Refused(ErrorCode.INVALID_REQUEST)
+            defaults = BROKER | {"auto.create.topics.enable": str(call.cluster.auto_create).lower()}
+        answer.configs = [
+            DescribeConfigsResourceResult(
+                name=name,
+                value=value,
+                config_source=ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG,
+                is_default=call.version == 0 and name not in own,
+            )
+            for name, value in {**defaults, **own}.items()
+            if asked.configuration_keys is None or name in asked.configuration_keys
+        ]
+
+    response.results = call.each(request.resources, DescribeConfigsResult, describe)

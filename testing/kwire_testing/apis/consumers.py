@@ -20,48 +20,35 @@ from kwire_testing.consumers import HEARTBEAT, ConsumerGroup, Places
 from kwire_testing.refusal import Refused
 
 
-@answers(ConsumerGroupHeartbeatRequest)
-def consumer_group_heartbeat(call: Call, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupHeartbeatResponse:
+@answers(ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse)
+def consumer_group_heartbeat(
+    call: Call, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse
+) -> None:
     """Answer with the epoch of a member, and its assignment if that is new."""
-    try:
-        group = call.group(request.group_id).consumer()
-        topics = {name: (topic.id, len(topic.partitions)) for name, topic in call.cluster.topics.items()}
-        member = group.heartbeat(request, topics, call.client_id or "", call.host)
-    except Refused as refusal:
-        return ConsumerGroupHeartbeatResponse(error_code=refusal.error, error_message=str(refusal))
-    answer = ConsumerGroupHeartbeatResponse(
-        member_id=member.id, member_epoch=member.epoch, heartbeat_interval_ms=int(HEARTBEAT * 1000)
-    )
+    group = call.group(request.group_id).consumer()
+    topics = {name: (topic.id, len(topic.partitions)) for name, topic in call.cluster.topics.items()}
+    member = group.heartbeat(request, topics, call.client_id or "", call.host)
+    response.member_id, response.member_epoch = member.id, member.epoch
+    response.heartbeat_interval_ms = int(HEARTBEAT * 1000)
     whole = request.topic_partitions is not None and request.subscribed_topic_names is not None
     if member.epoch > 0 and (whole or member.told != member.assigned):
         member.told = {*member.assigned}
-        answer.assignment = Assignment(
+        response.assignment = Assignment(
             topic_partitions=[
                 ConsumerGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=indexes)
                 for topic_id, indexes in _by_topic(member.assigned).items()
             ]
         )
-    return answer
 
 
-@answers(ConsumerGroupDescribeRequest)
-def consumer_group_describe(call: Call, request: ConsumerGroupDescribeRequest) -> ConsumerGroupDescribeResponse:
+@answers(ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse)
+def consumer_group_describe(
+    call: Call, request: ConsumerGroupDescribeRequest, response: ConsumerGroupDescribeResponse
+) -> None:
     """Answer with members and assignments."""
-    return ConsumerGroupDescribeResponse(groups=[_described(call, name) for name in request.group_ids])
-
-
-def _described(call: Call, name: str) -> DescribedGroup:
-    try:
-        call.coordinate(name)
-        found = call.cluster.groups.get(name)
-        if found is None or not isinstance(found.members, ConsumerGroup):
-            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-    except Refused as refusal:
-        return DescribedGroup(group_id=name, error_code=refusal.error)
-    group = found.members
+    names = {topic.id: topic.name for topic in call.cluster.topics.values()}
 
     def assignment(places: Places) -> DescribedAssignment:
-        names = {topic.id: topic.name for topic in call.cluster.topics.values()}
         return DescribedAssignment(
             topic_partitions=[
                 TopicPartitions(topic_id=topic_id, topic_name=names.get(topic_id, ""), partitions=indexes)
@@ -69,13 +56,15 @@ def _described(call: Call, name: str) -> DescribedGroup:
             ]
         )
 
-    return DescribedGroup(
-        group_id=name,
-        group_state=group.state,
-        group_epoch=group.epoch,
-        assignment_epoch=group.epoch,
-        assignor_name=group.assignor,
-        members=[
+    def describe(name: str, answer: DescribedGroup) -> None:
+        call.coordinate(name)
+        found = call.cluster.groups.get(name)
+        group = found and found.members
+        if not isinstance(group, ConsumerGroup):
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+        answer.group_state, answer.assignor_name = group.state, group.assignor
+        answer.group_epoch = answer.assignment_epoch = group.epoch
+        answer.members = [
             Member(
                 member_id=one.id,
                 instance_id=one.instance,
@@ -90,8 +79,9 @@ def _described(call: Call, name: str) -> DescribedGroup:
                 member_type=1 if call.version else -1,
             )
             for one in group.members.values()
-        ],
-    )
+        ]
+
+    response.groups = call.each(request.group_ids, DescribedGroup, describe)
 
 
 def _by_topic(places: Places) -> dict[Uuid, list[int]]:

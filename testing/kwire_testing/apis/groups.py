@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from kwire_kafka import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -30,111 +28,91 @@ from kwire_testing.groups import EMPTY, ClassicGroup
 from kwire_testing.refusal import Refused
 
 
-@answers(JoinGroupRequest)
-async def join_group(call: Call, request: JoinGroupRequest) -> JoinGroupResponse:
+@answers(JoinGroupRequest, JoinGroupResponse)
+async def join_group(call: Call, request: JoinGroupRequest, response: JoinGroupResponse) -> None:
     """Let a member join, and answer when all have."""
-    try:
-        group = call.group(request.group_id).classic()
-        return await group.join(request, call.version, call.client_id, call.host)
-    except Refused as refusal:
-        return JoinGroupResponse(
-            error_code=refusal.error, generation_id=-1, protocol_name="", member_id=request.member_id
-        )
+    response.generation_id, response.protocol_name, response.member_id = -1, "", request.member_id
+    group = call.group(request.group_id).classic()
+    await group.join(request, response, call.version, call.client_id or "", call.host)
 
 
-@answers(SyncGroupRequest)
-async def sync_group(call: Call, request: SyncGroupRequest) -> SyncGroupResponse:
+@answers(SyncGroupRequest, SyncGroupResponse)
+async def sync_group(call: Call, request: SyncGroupRequest, response: SyncGroupResponse) -> None:
     """Answer with the assignment of a member."""
-    return await call.group(request.group_id).classic().sync(request)
+    await call.group(request.group_id).classic().sync(request, response)
 
 
-@answers(HeartbeatRequest)
-def heartbeat(call: Call, request: HeartbeatRequest) -> HeartbeatResponse:
+@answers(HeartbeatRequest, HeartbeatResponse)
+def heartbeat(call: Call, request: HeartbeatRequest, response: HeartbeatResponse) -> None:
     """Keep the session of a member."""
     group = call.group(request.group_id).classic()
     group.heartbeat(request.member_id, request.generation_id, request.group_instance_id)
-    return HeartbeatResponse()
 
 
-@answers(LeaveGroupRequest)
-def leave_group(call: Call, request: LeaveGroupRequest) -> LeaveGroupResponse:
+@answers(LeaveGroupRequest, LeaveGroupResponse)
+def leave_group(call: Call, request: LeaveGroupRequest, response: LeaveGroupResponse) -> None:
     """Remove members."""
     group = call.group(request.group_id).classic()
+
+    def leave(member: MemberIdentity, answer: MemberResponse) -> None:
+        group.leave(member.member_id, member.group_instance_id)
+
     if call.version < 3:
         group.leave(request.member_id, None)
-        return LeaveGroupResponse()
-
-    def left(member: MemberIdentity) -> MemberResponse:
-        error = _error(lambda: group.leave(member.member_id, member.group_instance_id))
-        return MemberResponse(
-            member_id=member.member_id, group_instance_id=member.group_instance_id, error_code=error
-        )
-
-    return LeaveGroupResponse(members=[left(member) for member in request.members])
+    response.members = call.each(request.members, MemberResponse, leave)
 
 
-@answers(ListGroupsRequest)
-def list_groups(call: Call, request: ListGroupsRequest) -> ListGroupsResponse:
+@answers(ListGroupsRequest, ListGroupsResponse)
+def list_groups(call: Call, request: ListGroupsRequest, response: ListGroupsResponse) -> None:
     """Answer with the groups that this node coordinates."""
     call.check()
-    here = [group for group in call.cluster.groups.values() if call.cluster.coordinator(group.name).id == call.node]
-    listed = [
+    states, types = ([name.lower() for name in names] for names in (request.states_filter, request.types_filter))
+    response.groups = [
         ListedGroup(
             group_id=group.name, protocol_type=group.protocol_type, group_state=group.state, group_type=group.kind
         )
-        for group in here
+        for group in call.cluster.groups.values()
+        if call.cluster.coordinator(group.name).id == call.node
+        and (not states or group.state.lower() in states)
+        and (not types or group.kind in types)
     ]
-    return ListGroupsResponse(
-        groups=[
-            group
-            for group in listed
-            if group.group_state.lower() in [name.lower() for name in request.states_filter or [group.group_state]]
-            and group.group_type.lower() in [name.lower() for name in request.types_filter or [group.group_type]]
-        ]
-    )
 
 
-@answers(DescribeGroupsRequest)
-def describe_groups(call: Call, request: DescribeGroupsRequest) -> DescribeGroupsResponse:
+@answers(DescribeGroupsRequest, DescribeGroupsResponse)
+def describe_groups(call: Call, request: DescribeGroupsRequest, response: DescribeGroupsResponse) -> None:
     """Answer with the members of classic groups."""
-    return DescribeGroupsResponse(groups=[_described(call, name) for name in request.groups])
 
-
-def _described(call: Call, name: str) -> DescribedGroup:
-    try:
+    def describe(name: str, answer: DescribedGroup) -> None:
+        answer.group_state = "Dead"
         call.coordinate(name)
         group = call.cluster.groups.get(name)
         if group is None or group.kind != "classic":
+            if call.version < 6:
+                return
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-    except Refused as refusal:
-        found = refusal.error == ErrorCode.GROUP_ID_NOT_FOUND and call.version < 6
-        error = ErrorCode.NONE if found else refusal.error
-        return DescribedGroup(group_id=name, error_code=error, group_state="Dead")
-    members = group.members if isinstance(group.members, ClassicGroup) else ClassicGroup(group.clock)
-    return DescribedGroup(
-        group_id=name,
-        group_state=members.state,
-        protocol_type=members.protocol_type,
-        protocol_data=members.protocol or "",
-        members=[
-            DescribedGroupMember(
-                member_id=member.id,
-                group_instance_id=member.instance,
-                client_id=member.client_id,
-                client_host=f"/{member.host}",
-                member_metadata=member.protocols.get(members.protocol or "", b""),
-                member_assignment=member.assignment,
-            )
-            for member in members.members.values()
-        ],
-    )
+        answer.group_state, answer.protocol_type = group.state, group.protocol_type
+        if isinstance(group.members, ClassicGroup):
+            protocol = answer.protocol_data = group.members.protocol or ""
+            answer.members = [
+                DescribedGroupMember(
+                    member_id=member.id,
+                    group_instance_id=member.instance,
+                    client_id=member.client_id,
+                    client_host=f"/{member.host}",
+                    member_metadata=member.protocols.get(protocol, b""),
+                    member_assignment=member.assignment,
+                )
+                for member in group.members.members.values()
+            ]
+
+    response.groups = call.each(request.groups, DescribedGroup, describe)
 
 
-@answers(DeleteGroupsRequest)
-def delete_groups(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsResponse:
+@answers(DeleteGroupsRequest, DeleteGroupsResponse)
+def delete_groups(call: Call, request: DeleteGroupsRequest, response: DeleteGroupsResponse) -> None:
     """Remove groups without members."""
 
-    def delete(name: str) -> None:
+    def delete(name: str, answer: DeletableGroupResult) -> None:
         call.coordinate(name)
         if name not in call.cluster.groups:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
@@ -142,17 +120,4 @@ def delete_groups(call: Call, request: DeleteGroupsRequest) -> DeleteGroupsRespo
             raise Refused(ErrorCode.NON_EMPTY_GROUP)
         del call.cluster.groups[name]
 
-    return DeleteGroupsResponse(
-        results=[
-            DeletableGroupResult(group_id=name, error_code=_error(lambda name=name: delete(name)))  # type: ignore[misc]
-            for name in request.groups_names
-        ]
-    )
-
-
-def _error(what: Callable[[], None]) -> ErrorCode:
-    try:
-        what()
-    except Refused as refusal:
-        return refusal.error
-    return ErrorCode.NONE
+    response.results = call.each(request.groups_names, DeletableGroupResult, delete)

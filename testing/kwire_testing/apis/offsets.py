@@ -3,134 +3,104 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, TypeVar
+from typing import Any
 
 from kwire import ZERO_UUID, Uuid
 from kwire_kafka import OffsetCommitRequest, OffsetCommitResponse, OffsetFetchRequest, OffsetFetchResponse
 from kwire_kafka.api.offset_commit import (
     OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
 from kwire_kafka.api.offset_fetch import (
+    OffsetFetchRequestTopics,
     OffsetFetchResponseGroup,
-    OffsetFetchResponsePartition,
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopic,
     OffsetFetchResponseTopics,
 )
-from kwire_kafka.api.txn_offset_commit import TxnOffsetCommitRequestPartition
+from kwire_kafka.api.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers
 from kwire_testing.groups import Committed, Group, Offsets
 from kwire_testing.refusal import Refused
 
-P = TypeVar("P", OffsetFetchResponsePartition, OffsetFetchResponsePartitions)
 
-
-@answers(OffsetCommitRequest)
-def offset_commit(call: Call, request: OffsetCommitRequest) -> OffsetCommitResponse:
+@answers(OffsetCommitRequest, OffsetCommitResponse)
+def offset_commit(call: Call, request: OffsetCommitRequest, response: OffsetCommitResponse) -> None:
     """Keep the offsets of a member, or of a client that is in no group."""
-    error, group = ErrorCode.NONE, None
-    try:
+
+    def keep(
+        topic: OffsetCommitRequestTopic, part: OffsetCommitRequestPartition, answer: OffsetCommitResponsePartition
+    ) -> None:
         group = call.group(request.group_id)
         group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
-    except Refused as refusal:
-        error = refusal.error
+        commit(call, group.offsets, topic, part)
 
-    def commit(name: str, topic_id: Uuid, part: OffsetCommitRequestPartition) -> OffsetCommitResponsePartition:
-        code = error
-        if group is not None and not error:
-            code = committed(call, group.offsets, name, topic_id, part)
-        return OffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code)
-
-    return OffsetCommitResponse(
-        topics=[
-            OffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[commit(topic.name, topic.topic_id, part) for part in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+    response.topics = call.each_partition(request.topics, OffsetCommitResponseTopic, keep)
 
 
-def committed(
+def commit(
     call: Call,
     offsets: Offsets,
-    name: str,
-    topic_id: bytes,
+    topic: OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic,
     part: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
-) -> ErrorCode:
-    """Keep the offset of a partition, and return the error."""
-    try:
-        topic = call.topic(name, topic_id, part.partition_index)
-    except Refused as refusal:
-        return refusal.error
-    offsets[topic.name, part.partition_index] = Committed(
+) -> None:
+    """Keep the offset of a partition."""
+    name = call.topic(topic.name, topic.topic_id, part.partition_index).name
+    offsets[name, part.partition_index] = Committed(
         part.committed_offset, part.committed_leader_epoch, part.committed_metadata
     )
-    return ErrorCode.NONE
 
 
-@answers(OffsetFetchRequest)
-def offset_fetch(call: Call, request: OffsetFetchRequest) -> OffsetFetchResponse:
+@answers(OffsetFetchRequest, OffsetFetchResponse)
+def offset_fetch(call: Call, request: OffsetFetchRequest, response: OffsetFetchResponse) -> None:
     """Answer with committed offsets, of many groups since version 8."""
-    answer = OffsetFetchResponse()
-    if call.version >= 8:
-        for asked in request.groups:
-            found = OffsetFetchResponseGroup(group_id=asked.group_id)
-            _fetch(call, asked, found, stable=request.require_stable)
-            answer.groups.append(found)
-    else:
-        _fetch(call, request, answer, stable=request.require_stable)
-    return answer
+    if call.version < 8:
+        _fetch(call, request, response, stable=request.require_stable)
+
+    def fetch(asked: Any, answer: OffsetFetchResponseGroup) -> None:
+        _fetch(call, asked, answer, stable=request.require_stable)
+
+    response.groups = call.each(request.groups, OffsetFetchResponseGroup, fetch)
 
 
 def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
     """Answer for one group; ``asked`` and ``answer`` are messages, or elements of theirs."""
-    group = Group(asked.group_id, call.cluster.clock)
-    try:
+
+    def find() -> Group:
         group = call.group(asked.group_id, create=False)
         if group.members and getattr(asked, "member_id", None) and asked.member_epoch >= 0:
             group.members.check_commit(asked.member_id, asked.member_epoch, None)
-    except Refused as refusal:
-        answer.error_code = refusal.error
-        if call.version >= 2:
-            return
-    unstable = {place for offsets in group.pending.values() for place in offsets} if stable else set()
+        return group
+
+    def read(topic: Any, index: int, part: OffsetFetchResponsePartitions) -> None:
+        part.committed_offset = -1
+        group, known = find(), call.cluster.find(topic.name, getattr(topic, "topic_id", ZERO_UUID))
+        place = known.name if known else topic.name, index
+        if stable and any(place in offsets for offsets in group.pending.values()):
+            raise Refused(ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        found = group.offsets.get(place, Committed(-1))
+        part.committed_offset, part.committed_leader_epoch, part.metadata = found
+
+    topics = asked.topics
+    if call.version >= 2:  # older versions have an error code in partitions only
+        group = find()
+        if topics is None:
+            topics = _all(call, group)
+    answer.topics = call.each_partition(
+        topics, OffsetFetchResponseTopic if call.version < 8 else OffsetFetchResponseTopics, read
+    )
+
+
+def _all(call: Call, group: Group) -> list[OffsetFetchRequestTopics]:
+    """Return a request for all offsets of a group."""
     wanted: dict[tuple[str, Uuid], list[int]] = defaultdict(list)
-    if asked.topics is None:
-        for name, index in group.offsets:
-            topic = call.cluster.find(name)
-            wanted[name, topic.id if topic else ZERO_UUID].append(index)
-    else:
-        wanted |= {(one.name, getattr(one, "topic_id", ZERO_UUID)): one.partition_indexes for one in asked.topics}
-    for (name, topic_id), indexes in wanted.items():
-        topic = call.cluster.find(name, topic_id)
-        answer.topics.append(_topic(call, group, topic.name if topic else name, topic_id, indexes, unstable))
-        if call.version < 2:
-            for part in answer.topics[-1].partitions:
-                part.error_code = answer.error_code
-
-
-def _topic(
-    call: Call, group: Group, name: str, topic_id: Uuid, indexes: list[int], unstable: set[tuple[str, int]]
-) -> OffsetFetchResponseTopics | OffsetFetchResponseTopic:
-    def offset(cls: type[P], index: int) -> P:
-        if (name, index) in unstable:
-            return cls(partition_index=index, committed_offset=-1, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        found = group.offsets.get((name, index), Committed(-1))
-        return cls(
-            partition_index=index,
-            committed_offset=found.offset,
-            committed_leader_epoch=found.leader_epoch,
-            metadata=found.metadata,
-        )
-
-    if call.version < 8:
-        parts = [offset(OffsetFetchResponsePartition, index) for index in indexes]
-        return OffsetFetchResponseTopic(name=name, partitions=parts)
-    new = [offset(OffsetFetchResponsePartitions, index) for index in indexes]
-    return OffsetFetchResponseTopics(name=name, topic_id=topic_id, partitions=new)
+    for name, index in group.offsets:
+        topic = call.cluster.find(name)
+        wanted[name, topic.id if topic else ZERO_UUID].append(index)
+    return [
+        OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=indexes)
+        for (name, topic_id), indexes in wanted.items()
+    ]

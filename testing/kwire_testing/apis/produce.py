@@ -15,40 +15,24 @@ from kwire_testing.call import Call, answers
 from kwire_testing.cluster import Partition
 from kwire_testing.log import read
 from kwire_testing.refusal import Refused
-from kwire_testing.transactions import as_older
 
 
-@answers(ProduceRequest)
-def produce(call: Call, request: ProduceRequest) -> ProduceResponse:
+@answers(ProduceRequest, ProduceResponse)
+def produce(call: Call, request: ProduceRequest, response: ProduceResponse) -> None:
     """Append the batches of each partition."""
-    return ProduceResponse(
-        responses=[
-            TopicProduceResponse(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=[_appended(call, request, topic, part) for part in topic.partition_data],
-            )
-            for topic in request.topic_data
-        ]
-    )
 
-
-def _appended(
-    call: Call, request: ProduceRequest, topic: TopicProduceData, part: PartitionProduceData
-) -> PartitionProduceResponse:
-    try:
+    def append(topic: TopicProduceData, part: PartitionProduceData, answer: PartitionProduceResponse) -> None:
+        answer.base_offset = -1
         if request.acks not in (-1, 0, 1):
             raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
         partition = call.partition(topic.name, topic.topic_id, part.index)
         batches = read(part.records)
         if request.transactional_id is not None and batches[0].transactional:
             _check_transaction(call, request.transactional_id, partition, batches[0])
-        offset = partition.log.append(batches, partition.epoch)
-    except Refused as refusal:
-        return PartitionProduceResponse(
-            index=part.index, error_code=refusal.error, base_offset=-1, error_message=refusal.error.description
-        )
-    return PartitionProduceResponse(index=part.index, base_offset=offset, log_start_offset=partition.log.start)
+        answer.base_offset = partition.log.append(batches, partition.epoch)
+        answer.log_start_offset = partition.log.start
+
+    response.responses = call.each_partition(request.topic_data, TopicProduceResponse, append)
 
 
 def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch) -> None:
@@ -57,8 +41,7 @@ def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch
     Since version 12, Produce adds the partition to it.
     """
     producers = call.cluster.producers
-    with as_older(call.version, since=1 << 15):
-        producer = producers.find(name, batch.producer_id, batch.producer_epoch)
+    producer = producers.find(name, batch.producer_id, batch.producer_epoch)
     if call.version >= 12:
         producers.open(producer)
         producer.partitions.add(partition)

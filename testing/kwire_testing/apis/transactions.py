@@ -23,144 +23,103 @@ from kwire_kafka.api.add_partitions_to_txn import (
 )
 from kwire_kafka.api.txn_offset_commit import (
     TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.apis.offsets import committed
+from kwire_testing.apis.offsets import commit
 from kwire_testing.call import Call, answers
 from kwire_testing.refusal import Refused
-from kwire_testing.transactions import Producer, as_older
+from kwire_testing.transactions import Producer
 
 
-@answers(InitProducerIdRequest)
-def init_producer_id(call: Call, request: InitProducerIdRequest) -> InitProducerIdResponse:
+@answers(InitProducerIdRequest, InitProducerIdResponse)
+def init_producer_id(call: Call, request: InitProducerIdRequest, response: InitProducerIdResponse) -> None:
     """Answer with a producer id and an epoch."""
-    try:
-        with as_older(call.version, 4):
-            if request.transactional_id is None:
-                call.check()
-            else:
-                call.coordinate(request.transactional_id)
-            producer = call.cluster.producers.begin(
-                request.transactional_id,
-                request.transaction_timeout_ms / 1000,
-                request.producer_id,
-                request.producer_epoch,
-            )
-    except Refused as refusal:
-        return InitProducerIdResponse(error_code=refusal.error, producer_id=-1, producer_epoch=-1)
-    return InitProducerIdResponse(producer_id=producer.id, producer_epoch=producer.epoch)
+    response.producer_id = response.producer_epoch = -1
+    name = request.transactional_id
+    if name is None:
+        call.check()
+    else:
+        call.coordinate(name)
+    producer = call.cluster.producers.begin(
+        name, request.transaction_timeout_ms / 1000, request.producer_id, request.producer_epoch
+    )
+    response.producer_id, response.producer_epoch = producer.id, producer.epoch
 
 
-@answers(AddPartitionsToTxnRequest)
-def add_partitions_to_txn(call: Call, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
+@answers(AddPartitionsToTxnRequest, AddPartitionsToTxnResponse)
+def add_partitions_to_txn(
+    call: Call, request: AddPartitionsToTxnRequest, response: AddPartitionsToTxnResponse
+) -> None:
     """Make partitions part of a transaction."""
-    if call.version >= 4:
-        return AddPartitionsToTxnResponse(
-            results_by_transaction=[
-                AddPartitionsToTxnResult(transactional_id=one.transactional_id, topic_results=_added(call, one))
-                for one in request.transactions
-            ]
+
+    def added(asked: AddPartitionsToTxnTransaction) -> list[AddPartitionsToTxnTopicResult]:
+        def add(topic: AddPartitionsToTxnTopic, index: int, answer: AddPartitionsToTxnPartitionResult) -> None:
+            producer = _producer(call, asked)
+            partition = call.topic(topic.name, index=index).partitions[index]
+            if not asked.verify_only:
+                call.cluster.producers.open(producer)
+                producer.partitions.add(partition)
+            elif partition not in producer.partitions:
+                raise Refused(ErrorCode.INVALID_TXN_STATE)
+
+        return call.each_partition(asked.topics, AddPartitionsToTxnTopicResult, add)
+
+    def answer(asked: AddPartitionsToTxnTransaction, answer: AddPartitionsToTxnResult) -> None:
+        answer.topic_results = added(asked)
+
+    response.results_by_transaction = call.each(request.transactions, AddPartitionsToTxnResult, answer)
+    if call.version < 4:
+        one = AddPartitionsToTxnTransaction(
+            transactional_id=request.v3_and_below_transactional_id,
+            producer_id=request.v3_and_below_producer_id,
+            producer_epoch=request.v3_and_below_producer_epoch,
+            topics=request.v3_and_below_topics,
         )
-    one = AddPartitionsToTxnTransaction(
-        transactional_id=request.v3_and_below_transactional_id,
-        producer_id=request.v3_and_below_producer_id,
-        producer_epoch=request.v3_and_below_producer_epoch,
-        topics=request.v3_and_below_topics,
-    )
-    return AddPartitionsToTxnResponse(results_by_topic_v3_and_below=_added(call, one))
+        response.results_by_topic_v3_and_below = added(one)
 
 
-def _added(call: Call, asked: AddPartitionsToTxnTransaction) -> list[AddPartitionsToTxnTopicResult]:
-    producer, error = None, ErrorCode.NONE
-    try:
-        with as_older(call.version, 2):
-            call.coordinate(asked.transactional_id)
-            producer = call.cluster.producers.find(asked.transactional_id, asked.producer_id, asked.producer_epoch)
-    except Refused as refusal:
-        error = refusal.error
-
-    def add(topic: AddPartitionsToTxnTopic, index: int) -> ErrorCode:
-        if producer is None:
-            return error
-        try:
-            partition = call.topic(topic.name, bytes(16), index).partitions[index]
-        except Refused as refusal:
-            return refusal.error
-        if asked.verify_only:
-            return ErrorCode.NONE if partition in producer.partitions else ErrorCode.INVALID_TXN_STATE
-        call.cluster.producers.open(producer)
-        producer.partitions.add(partition)
-        return ErrorCode.NONE
-
-    return [
-        AddPartitionsToTxnTopicResult(
-            name=topic.name,
-            results_by_partition=[
-                AddPartitionsToTxnPartitionResult(partition_index=index, partition_error_code=add(topic, index))
-                for index in topic.partitions
-            ],
-        )
-        for topic in asked.topics
-    ]
-
-
-@answers(AddOffsetsToTxnRequest)
-def add_offsets_to_txn(call: Call, request: AddOffsetsToTxnRequest) -> AddOffsetsToTxnResponse:
+@answers(AddOffsetsToTxnRequest, AddOffsetsToTxnResponse)
+def add_offsets_to_txn(call: Call, request: AddOffsetsToTxnRequest, response: AddOffsetsToTxnResponse) -> None:
     """Make the offsets of a group part of a transaction."""
-    with as_older(call.version, 2):
-        call.coordinate(request.transactional_id)
-        producer = _producer(call, request)
-    call.cluster.producers.open(producer)
-    return AddOffsetsToTxnResponse()
+    call.cluster.producers.open(_producer(call, request))
 
 
-@answers(TxnOffsetCommitRequest)
-def txn_offset_commit(call: Call, request: TxnOffsetCommitRequest) -> TxnOffsetCommitResponse:
+@answers(TxnOffsetCommitRequest, TxnOffsetCommitResponse)
+def txn_offset_commit(call: Call, request: TxnOffsetCommitRequest, response: TxnOffsetCommitResponse) -> None:
     """Keep offsets until the transaction ends."""
-    error, pending = ErrorCode.NONE, {}
-    try:
-        with as_older(call.version, 4):
-            group = call.group(request.group_id)
-            producer = _producer(call, request)
-            group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
-            call.cluster.producers.open(producer)
-            producer.groups.add(group)
-            pending = group.pending.setdefault(producer.id, {})
-    except Refused as refusal:
-        error = refusal.error
 
-    def commit(name: str, topic_id: bytes, part: TxnOffsetCommitRequestPartition) -> TxnOffsetCommitResponsePartition:
-        code = error or committed(call, pending, name, topic_id, part)
-        return TxnOffsetCommitResponsePartition(partition_index=part.partition_index, error_code=code)
+    def keep(
+        topic: TxnOffsetCommitRequestTopic,
+        part: TxnOffsetCommitRequestPartition,
+        answer: TxnOffsetCommitResponsePartition,
+    ) -> None:
+        group, producers = call.group(request.group_id), call.cluster.producers
+        producer = producers.find(request.transactional_id, request.producer_id, request.producer_epoch)
+        group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
+        producers.open(producer)
+        producer.groups.add(group)
+        commit(call, group.pending.setdefault(producer.id, {}), topic, part)
 
-    return TxnOffsetCommitResponse(
-        topics=[
-            TxnOffsetCommitResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partitions=[commit(topic.name, topic.topic_id, part) for part in topic.partitions],
-            )
-            for topic in request.topics
-        ]
-    )
+    response.topics = call.each_partition(request.topics, TxnOffsetCommitResponseTopic, keep)
 
 
-def _producer(call: Call, request: AddOffsetsToTxnRequest | TxnOffsetCommitRequest) -> Producer:
-    return call.cluster.producers.find(request.transactional_id, request.producer_id, request.producer_epoch)
-
-
-@answers(EndTxnRequest)
-def end_txn(call: Call, request: EndTxnRequest) -> EndTxnResponse:
+@answers(EndTxnRequest, EndTxnResponse)
+def end_txn(call: Call, request: EndTxnRequest, response: EndTxnResponse) -> None:
     """Commit or abort a transaction."""
-    with as_older(call.version, 2):
-        call.coordinate(request.transactional_id)
-        producer = call.cluster.producers.end(
-            request.transactional_id,
-            request.producer_id,
-            request.producer_epoch,
-            commit=request.committed,
-            bump=call.version >= 5,
-        )
-    return EndTxnResponse(producer_id=producer.id, producer_epoch=producer.epoch)
+    call.coordinate(request.transactional_id)
+    producer = call.cluster.producers.end(
+        request.transactional_id,
+        request.producer_id,
+        request.producer_epoch,
+        commit=request.committed,
+        bump=call.version >= 5,
+    )
+    response.producer_id, response.producer_epoch = producer.id, producer.epoch
+
+
+def _producer(call: Call, asked: AddOffsetsToTxnRequest | AddPartitionsToTxnTransaction) -> Producer:
+    call.coordinate(asked.transactional_id)
+    return call.cluster.producers.find(asked.transactional_id, asked.producer_id, asked.producer_epoch)

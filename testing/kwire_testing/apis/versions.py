@@ -13,27 +13,23 @@ FEATURES = {"group.version": 1, "transaction.version": 2}
 """Features of clusters since 4.0, with the levels that are in use."""
 
 
-@answers(ApiVersionsRequest)
-def api_versions(call: Call, request: ApiVersionsRequest) -> ApiVersionsResponse:
+@answers(ApiVersionsRequest, ApiVersionsResponse)
+def api_versions(call: Call, request: ApiVersionsRequest, response: ApiVersionsResponse) -> None:
     """Answer with the versions of all APIs that the release has and that have a handler."""
     call.check()
-    release = call.cluster.release
-    if call.version not in release.apis[API_VERSIONS].accepted:
-        return unsupported(release)
-    return ApiVersionsResponse(
-        api_keys=[
-            ApiVersion(api_key=key, min_version=versions[0], max_version=versions[-1])
-            for key, versions in advertised(release).items()
-        ],
-        supported_features=[
-            SupportedFeatureKey(name=name, max_version=level) for name, level in features(release).items()
-        ],
-        finalized_features_epoch=1 if features(release) else -1,
-        finalized_features=[
-            FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
-            for name, level in features(release).items()
-        ],
-    )
+    release, levels = call.cluster.release, features(call.cluster.release)
+    response.api_keys = [
+        ApiVersion(api_key=key, min_version=versions[0], max_version=versions[-1])
+        for key, versions in advertised(release).items()
+    ]
+    response.supported_features = [
+        SupportedFeatureKey(name=name, max_version=level) for name, level in levels.items()
+    ]
+    response.finalized_features_epoch = 1 if levels else -1
+    response.finalized_features = [
+        FinalizedFeatureKey(name=name, max_version_level=level, min_version_level=level)
+        for name, level in levels.items()
+    ]
 
 
 def unsupported(release: Release) -> ApiVersionsResponse:
