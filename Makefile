@@ -166,6 +166,9 @@ e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest releas
 fake-clients: $(PEERS)/.ready  ## clients in five languages against the fake broker as three releases: needs a JDK, mvn, go and npm for theirs
 	KWIRE_FAKE_CLIENTS=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 60 tests/fake_clients
 
+fake-parity: $(READY)  ## the fake broker beside real ones of three releases, request by request: needs java and mvn
+	KWIRE_FAKE_PARITY=1 $(PYTEST) -n 0 --timeout 0 tests/fake_parity
+
 e2e-traffic: $(READY) $(PEERS)/.ready  ## capture clients of many ages with the same brokers: needs tcpdump, a JDK, go and node too
 	KWIRE_E2E_TRAFFIC=1 $(PYTEST) -n 0 -s --timeout 0 tests/e2e_traffic
 

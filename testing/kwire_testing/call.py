@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -125,7 +126,7 @@ class Call:
         """Return the topic with this name or id, and with the partition ``index``."""
         topic = self.cluster.find(name, topic_id)
         self.check(topic=topic.name if topic else name, partition=index)
-        if topic is None and not name:
+        if topic is None and not name and any(topic_id):
             raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         if topic is None or not 0 <= index < len(topic.partitions):
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -148,15 +149,12 @@ class Call:
         if self.cluster.coordinator(key).id != self.node:
             raise Refused(ErrorCode.NOT_COORDINATOR)
 
-    def group(self, name: str, *, create: bool = True) -> Group:
-        """Return a group that this node coordinates."""
+    def group(self, name: str, *, named: bool = True) -> Group:
+        """Return a group that this node coordinates; one that is ``named`` has a name."""
         self.coordinate(name)
-        if not name and self.version:
+        if named and not name:
             raise Refused(ErrorCode.INVALID_GROUP_ID)
-        group = self.cluster.groups.get(name) or Group(name, self.cluster.clock)
-        if create:
-            self.cluster.groups[name] = group
-        return group
+        return self.cluster.groups.setdefault(name, Group(name, self.cluster.clock))
 
     def refuse(self, answer: Any, error: ErrorCode) -> None:
         """Put an error into an answer: the one that this version of the API has."""
@@ -182,6 +180,17 @@ class Call:
             except Refused as refusal:
                 self.refuse(answer, refusal.error)
         return found
+
+    def each_once(self, asked: Iterable[Any], cls: type[R], fill: Callable[[Any, R], None]) -> list[R]:
+        """Do the same for topics. One that is there twice has one answer, an error."""
+        keys = Counter((one.name, getattr(one, "topic_id", None)) for one in asked)
+
+        def once(one: Any, answer: R) -> None:
+            if keys[one.name, getattr(one, "topic_id", None)] > 1:
+                raise Refused(ErrorCode.INVALID_REQUEST)
+            fill(one, answer)
+
+        return self.each({(one.name, getattr(one, "topic_id", None)): one for one in asked}.values(), cls, once)
 
     def each_partition(self, topics: Iterable[Q], cls: type[R], fill: Callable[[Q, Any, Any], None]) -> list[R]:
         """Do the same for partitions of topics. ``fill`` gets a topic, a partition of it and the answer to that."""

@@ -86,8 +86,7 @@ class Cluster:
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
         """Make a topic, or raise ``Refused`` if that is not possible."""
-        if not _NAME.fullmatch(name) or name in (".", ".."):
-            raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)
+        check_name(name)
         if name in self.topics:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS)
         if partitions < 1:
@@ -121,6 +120,21 @@ class Cluster:
         """Return the topic with this name, or else with this id."""
         return self.topics.get(name) if name else self.ids.get(topic_id)
 
+    def group(self, name: str) -> Group | None:
+        """Return a group, if it exists."""
+        found = self.groups.get(name)
+        return found if found and found.exists else None
+
+    def has(self, name: str, index: int) -> bool:
+        """Return whether there is this partition."""
+        return name in self.topics and 0 <= index < len(self.topics[name].partitions)
+
     def coordinator(self, key: str) -> Node:
         """Return the node that coordinates a group or a transactional id."""
         return self.nodes[self.coordinators.get(key) or crc32(key.encode()) % len(self.nodes) + 1]
+
+
+def check_name(name: str) -> None:
+    """Raise ``Refused`` if no topic can have this name."""
+    if not _NAME.fullmatch(name) or name in (".", ".."):
+        raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -58,11 +58,16 @@ class ConsumerGroup:
     kind = protocol_type = "consumer"
 
     def __init__(self, clock: Clock) -> None:
-        self.epoch = 0
+        self.epoch = self.assigned_epoch = 0
         self.assignor = ASSIGNORS[0]
         self.members: dict[str, ConsumerMember] = {}
         self._clock = clock
         self._basis: object = None
+
+    @property
+    def used(self) -> bool:
+        """Return whether anybody has joined."""
+        return self.epoch > 0
 
     @property
     def state(self) -> str:
@@ -76,9 +81,14 @@ class ConsumerGroup:
         self, request: ConsumerGroupHeartbeatRequest, topics: Topics, client_id: str, host: str
     ) -> ConsumerMember:
         """Let a member join, stay or leave, and return it with its assignment."""
+        names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+        if request.member_epoch == JOIN and (
+            request.rebalance_timeout_ms <= 0 or request.topic_partitions != [] or not (names or regex)
+        ):
+            raise Refused(ErrorCode.INVALID_REQUEST)
         if request.server_assignor not in (None, *ASSIGNORS):
             raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR)
-        if request.subscribed_topic_regex and not _is_regex(request.subscribed_topic_regex):
+        if regex and not _is_regex(regex):
             raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION)
         if request.member_epoch == JOIN:
             member = self._join(request, client_id, host)
@@ -111,6 +121,8 @@ class ConsumerGroup:
             return
         self._basis = basis
         self.epoch += 1
+        if self.members:
+            self.assigned_epoch = self.epoch
         targets = _ranges(wanted, topics) if self.assignor == "range" else self._uniform(wanted, topics)
         for member in self.members.values():
             member.target = targets[member.id]

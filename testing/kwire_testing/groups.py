@@ -43,6 +43,11 @@ class Group:
         self.members: ClassicGroup | ConsumerGroup | None = None
 
     @property
+    def exists(self) -> bool:
+        """Return whether it has, or has had, offsets or members."""
+        return bool(self.offsets or self.pending or (self.members and self.members.used))
+
+    @property
     def kind(self) -> str:
         """``classic`` or ``consumer``."""
         return self.members.kind if self.members else "classic"
@@ -82,7 +87,7 @@ class Group:
         """Raise ``Refused`` unless this member may commit. ``epoch`` is its generation or member epoch."""
         if self.members is None or not self.members.members:
             if epoch >= 0:
-                raise Refused(ErrorCode.UNKNOWN_MEMBER_ID if self.members else ErrorCode.ILLEGAL_GENERATION)
+                raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
         else:
             self.members.check_commit(member, epoch, instance)
 
@@ -143,6 +148,11 @@ class ClassicGroup:
         self._clock = clock
         self._expected: set[str] = set()
         self._timer: Timer | None = None
+
+    @property
+    def used(self) -> bool:
+        """Return whether anybody has joined."""
+        return bool(self.generation or self.members or self._expected)
 
     async def join(
         self, request: JoinGroupRequest, response: JoinGroupResponse, version: int, client_id: str, host: str

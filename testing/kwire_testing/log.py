@@ -84,18 +84,18 @@ class PartitionLog:
     def read(self, offset: int, end: int, size: int, version: int) -> bytes:
         """Return the batches from ``offset`` to ``end``: at least one, and more while they fit ``size``.
 
-        ``version`` is the version of Fetch. Older clients get message sets.
+        ``version`` is the version of Fetch. Older clients get message sets, and before version 3 a cut batch.
         """
-        found: list[bytes] = []
+        found, left = list[bytes](), size
         for batch in self._from(offset):
             if batch.base_offset >= end:
                 break
-            data = _for_fetch(batch, version)
-            size -= len(data)
-            if found and size < 0:
+            data = _for_fetch(batch, version, offset)
+            left -= len(data)
+            if found and left < 0:
                 break
             found.append(data)
-        return b"".join(found)
+        return b"".join(found)[: None if version >= 3 else size]
 
     def records(self, *, committed: bool = True) -> list[Record]:
         """Return all records; ``committed`` leaves out open and aborted transactions."""
@@ -202,7 +202,7 @@ def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:
     return placed
 
 
-def _for_fetch(batch: Batch, version: int) -> bytes:
+def _for_fetch(batch: Batch, version: int, offset: int) -> bytes:
     """Return the bytes of a batch for this version of Fetch."""
     magic = 2 if version >= 4 else min(version // 2, 1)
     if batch.magic <= magic:
@@ -213,5 +213,6 @@ def _for_fetch(batch: Batch, version: int) -> bytes:
     records = [
         Record(row.key, row.value, timestamp=row.timestamp if magic else -1, offset=row.offset)
         for row in batch.records()
+        if row.offset >= offset
     ]
     return encode_message_set(records, magic=magic, codec=codec)

@@ -30,6 +30,11 @@ class Login:
         self._talk: Conversation | None = None
         self.user: str | None = None if users else "ANONYMOUS"
 
+    def allows(self, api: str) -> bool:
+        """Return whether a connection may ask this now."""
+        begun = api == "SaslAuthenticate" and self._talk is not None
+        return self.user is not None or begun or api in ("ApiVersions", "SaslHandshake")
+
     def begin(self, mechanism: str) -> None:
         """Begin with a mechanism.
 

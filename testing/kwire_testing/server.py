@@ -26,7 +26,6 @@ from kwire_testing.running import Listeners, awaited
 assert apis.__all__  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
 """Bytes of a request that a broker of Kafka accepts by default."""
-BEFORE_LOGIN = {"ApiVersions", "SaslHandshake", "SaslAuthenticate"}
 
 
 class Server:
@@ -139,7 +138,7 @@ class _Connection:
                 self._wire.expects_tokens = self._login.user is None
                 return self._wire.send_token(token)
             return None
-        if not isinstance(event, RequestEvent) or (self._login.user is None and event.name not in BEFORE_LOGIN):
+        if not isinstance(event, RequestEvent) or not self._login.allows(event.name):
             return None
         release = self._cluster.release
         self._software = event.software if event.api_key == API_VERSIONS else self._software

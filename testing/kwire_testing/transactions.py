@@ -21,6 +21,8 @@ class Producer:
 
     id: int
     epoch: int = -1
+    former: int = -1
+    """The epoch with which it asked for this one."""
     timeout: float = 60.0
     open: bool = False
     partitions: set[Partition] = field(default_factory=set)
@@ -46,9 +48,12 @@ class Producers:
         if producer is None:
             producer = self._known[name] = Producer(next(self._ids))
         elif producer_id >= 0 and (producer_id, epoch) != (producer.id, producer.epoch):
+            if (producer_id, epoch) == (producer.id, producer.former):
+                return producer  # it has asked before
             raise Refused(ErrorCode.PRODUCER_FENCED)
         if producer.open:
             self.fence(producer)
+        producer.former = epoch
         producer.epoch += 1
         producer.timeout, producer.committed = timeout, None
         return producer

@@ -83,12 +83,14 @@ def test_topics_are_created_extended_and_removed(snapshot: SnapshotAssertion) ->
                 new("plain"),
                 new("wide", 4, 2, cleanup_policy="compact", retention_ms="1"),
                 new("placed", -1, -1, (1, [1]), (0, [2, 1])),
-                new("wide", 1, 1),
+                new("again", 1, 1),
+                new("again", 1, 1),
                 *(new(name, 1, 1) for name in (".", "..", "...", "", "a b", "x" * 249, "y" * 250)),
                 new("r0", 1, 0),
                 new("r3", 1, 3),
                 new("c0", 0, 1),
                 new("c-2", -2, 1),
+                new("both", 1, 1, (0, [1])),
                 new("gap", -1, -1, (0, [1]), (2, [1])),
                 new("stranger", -1, -1, (0, [1, 3])),
                 new("nowhere", -1, -1, (0, [])),
@@ -99,9 +101,13 @@ def test_topics_are_created_extended_and_removed(snapshot: SnapshotAssertion) ->
         await a("CreateTopics", 2, topics=[new("dry", 2, 2), new("plain", 1, 1)], validate_only=True)
         await a("CreateTopics", 0, topics=[new("dry", 2, 2), new("plain", 1, 1)])
         extended = [("plain", 2), ("plain", 3), ("wide", 4), ("wide", 3), ("placed", 3), ("none", 3), ("dry", 99_999)]
-        counts = [{"name": name, "count": count} for name, count in extended]
-        await b("CreatePartitions", 1, topics=counts, validate_only=True)
-        await b("CreatePartitions", 3, topics=counts)
+        for version, dry in ((1, True), (3, False)):
+            for rows in ([extended[0]], [extended[1]], extended[2:4], extended[4:]):
+                counts = [{"name": name, "count": count, "assignments": None} for name, count in rows]
+                await b("CreatePartitions", version, topics=counts, validate_only=dry)
+        for nodes in ([[1]], [[1], [2]], [[3]], [[1, 1]]):
+            placed = [{"broker_ids": one} for one in nodes]
+            await b("CreatePartitions", 3, topics=[{"name": "placed", "count": 4, "assignments": placed}])
         made = await b("Metadata", 12, topics=None)
         known = {topic.name: topic.topic_id for topic in made.topics}
         await b("DeleteTopics", 5, topic_names=["plain", "none"])
@@ -112,7 +118,8 @@ def test_topics_are_created_extended_and_removed(snapshot: SnapshotAssertion) ->
                 {"name": None, "topic_id": known["plain"]},
                 {"name": None, "topic_id": known["wide"]},
                 {"name": "placed"},
-                {"name": "placed"},
+                {"name": "none"},
+                {"name": "none"},
             ],
         )
         await a("Metadata", 12, topics=None)
@@ -128,7 +135,8 @@ def test_a_cluster_has_at_most_so_many_partitions() -> None:
         for count in (99_998, 99_999, 99_997):
             answers += (await a("CreateTopics", 7, topics=[new(f"c{count}", count, 1)])).topics
         for name, count in (("c99997", 99_999), ("c99997", 99_998), ("t", 3), ("t", 2)):
-            answers += (await a("CreatePartitions", 3, topics=[{"name": name, "count": count}])).results
+            wanted = {"name": name, "count": count, "assignments": None}
+            answers += (await a("CreatePartitions", 3, topics=[wanted])).results
         a.page.lines = [f"{one.name} {one.error_code}" for one in answers]
 
     assert transcript(FakeBroker("3.9", {"t": 2}), run) == [

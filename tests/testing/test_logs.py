@@ -178,25 +178,30 @@ def test_offsets_are_listed_by_time(timestamp: int, expected: tuple[int, int]) -
 
 def test_topics_are_made_extended_and_removed() -> None:
     async def run(client: Client) -> list[Any]:
-        made = [CreatableTopic(name=name, num_partitions=2, replication_factor=1) for name in ("a", "a", "b c")]
+        made = [CreatableTopic(name=name, num_partitions=2, replication_factor=1) for name in ("a", "d", "d", "b c")]
         made.append(CreatableTopic(name="r", num_partitions=1, replication_factor=3))
         created = await ask(client, CreateTopicsRequest(topics=made))
-        asked = [CreatePartitionsTopic(name="a", count=count) for count in (3, 1)]
-        extended = await ask(client, CreatePartitionsRequest(topics=asked))
+        again = await ask(client, CreateTopicsRequest(topics=made[:1]))
+        extended = []
+        for count in (3, 1):
+            asked = CreatePartitionsTopic(name="a", count=count, assignments=None)
+            extended += (await ask(client, CreatePartitionsRequest(topics=[asked]))).results
         [described] = (await ask(client, MetadataRequest(topics=None))).topics
         named = [DeleteTopicState(name="a"), DeleteTopicState(topic_id=described.topic_id)]
         deleted = await ask(client, DeleteTopicsRequest(topics=named))
         left = await ask(client, MetadataRequest(topics=None))
         return [
             [topic.error_code for topic in created.topics],
-            [topic.error_code for topic in extended.results],
+            [topic.error_code for topic in again.topics],
+            [topic.error_code for topic in extended],
             (described.name, len(described.partitions)),
             [topic.error_code for topic in deleted.responses],
             left.topics,
         ]
 
     assert talk(FakeBroker("3.9"), run) == [
-        [0, ErrorCode.TOPIC_ALREADY_EXISTS, ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.INVALID_REPLICATION_FACTOR],
+        [0, ErrorCode.INVALID_REQUEST, ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.INVALID_REPLICATION_FACTOR],
+        [ErrorCode.TOPIC_ALREADY_EXISTS],
         [0, ErrorCode.INVALID_PARTITIONS],
         ("a", 3),
         [0, ErrorCode.UNKNOWN_TOPIC_ID],
@@ -211,7 +216,7 @@ def test_settings_are_described() -> None:
         await ask(client, CreateTopicsRequest(topics=[made]))
         asked = [
             DescribeConfigsResource(resource_type=kind, resource_name=name, configuration_keys=keys)
-            for kind, name, keys in ((2, "a", ["cleanup.policy", "retention.ms"]), (2, "b", None), (4, "1", []))
+            for kind, name, keys in ((2, "a", ["cleanup.policy", "retention.ms"]), (2, "b", None), (4, "1", ["none"]))
         ]
         found = (await ask(client, DescribeConfigsRequest(resources=asked))).results
         return [(one.error_code, [(row.name, row.value, row.config_source) for row in one.configs]) for one in found]

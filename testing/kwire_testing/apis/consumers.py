@@ -25,6 +25,11 @@ def consumer_group_heartbeat(
     call: Call, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse
 ) -> None:
     """Answer with the epoch of a member, and its assignment if that is new."""
+    if not request.group_id:
+        raise Refused(ErrorCode.INVALID_REQUEST)
+    known = call.cluster.group(request.group_id)
+    if request.member_epoch and (known is None or not isinstance(known.members, ConsumerGroup)):
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
     group = call.group(request.group_id).consumer()
     topics = {name: (topic.id, len(topic.partitions)) for name, topic in call.cluster.topics.items()}
     member = group.heartbeat(request, topics, call.client_id or "", call.host)
@@ -58,12 +63,12 @@ def consumer_group_describe(
 
     def describe(name: str, answer: DescribedGroup) -> None:
         call.coordinate(name)
-        found = call.cluster.groups.get(name)
+        found = call.cluster.group(name)
         group = found and found.members
         if not isinstance(group, ConsumerGroup):
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
         answer.group_state, answer.assignor_name = group.state, group.assignor
-        answer.group_epoch = answer.assignment_epoch = group.epoch
+        answer.group_epoch, answer.assignment_epoch = group.epoch, group.assigned_epoch
         answer.members = [
             Member(
                 member_id=one.id,
@@ -73,7 +78,7 @@ def consumer_group_describe(
                 client_id=one.client_id,
                 client_host=f"/{one.host}",
                 subscribed_topic_names=one.names,
-                subscribed_topic_regex=one.regex,
+                subscribed_topic_regex=one.regex or "",
                 assignment=assignment(one.assigned),
                 target_assignment=assignment(one.target),
                 member_type=1 if call.version else -1,

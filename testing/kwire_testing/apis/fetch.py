@@ -85,12 +85,14 @@ def _read(call: Call, request: FetchRequest, session: Session) -> dict[Key, Part
         (name, topic_id, index), wanted = item
         answer.partition_index, answer.records = index, b""
         answer.high_watermark = -1
+        call.topic(name, topic_id, index)
+        answer.aborted_transactions = None
         partition = call.partition(name, topic_id, index, wanted.current_leader_epoch)
         log, offset = partition.log, wanted.fetch_offset
         if not log.start <= offset <= log.end:
             raise Refused(ErrorCode.OFFSET_OUT_OF_RANGE)
         answer.high_watermark, answer.last_stable_offset, answer.log_start_offset = log.end, log.stable, log.start
-        end, answer.aborted_transactions = log.end, None
+        end = log.end
         if request.isolation_level == IsolationLevel.READ_COMMITTED:
             end, answer.aborted_transactions = log.stable, [
                 AbortedTransaction(producer_id=one.producer_id, first_offset=one.first_offset)
@@ -146,9 +148,7 @@ def offset_for_leader_epoch(
         partition = call.partition(topic.topic, bytes(16), part.partition, part.current_leader_epoch)
         later = [start for epoch, start in partition.epochs if epoch > part.leader_epoch]
         known = [epoch for epoch, _ in partition.epochs if epoch <= part.leader_epoch]
-        if known:
-            answer.leader_epoch = known[-1]
-            if part.leader_epoch <= partition.epoch:
-                answer.end_offset = later[0] if later else partition.log.end
+        if known and part.leader_epoch <= partition.epoch:
+            answer.leader_epoch, answer.end_offset = known[-1], later[0] if later else partition.log.end
 
     response.topics = call.each_partition(request.topics, OffsetForLeaderTopicResult, find)

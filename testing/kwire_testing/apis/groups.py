@@ -24,14 +24,15 @@ from kwire_kafka.api.leave_group import MemberIdentity, MemberResponse
 from kwire_kafka.api.list_groups import ListedGroup
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers
-from kwire_testing.groups import EMPTY, ClassicGroup
+from kwire_testing.groups import EMPTY, STABLE, ClassicGroup
 from kwire_testing.refusal import Refused
 
 
 @answers(JoinGroupRequest, JoinGroupResponse)
 async def join_group(call: Call, request: JoinGroupRequest, response: JoinGroupResponse) -> None:
     """Let a member join, and answer when all have."""
-    response.generation_id, response.protocol_name, response.member_id = -1, "", request.member_id
+    response.generation_id, response.member_id = -1, request.member_id
+    response.protocol_name = None if call.version >= 7 else ""
     group = call.group(request.group_id).classic()
     await group.join(request, response, call.version, call.client_id or "", call.host)
 
@@ -72,7 +73,8 @@ def list_groups(call: Call, request: ListGroupsRequest, response: ListGroupsResp
             group_id=group.name, protocol_type=group.protocol_type, group_state=group.state, group_type=group.kind
         )
         for group in call.cluster.groups.values()
-        if call.cluster.coordinator(group.name).id == call.node
+        if group.exists
+        and call.cluster.coordinator(group.name).id == call.node
         and (not states or group.state.lower() in states)
         and (not types or group.kind in types)
     ]
@@ -85,14 +87,14 @@ def describe_groups(call: Call, request: DescribeGroupsRequest, response: Descri
     def describe(name: str, answer: DescribedGroup) -> None:
         answer.group_state = "Dead"
         call.coordinate(name)
-        group = call.cluster.groups.get(name)
+        group = call.cluster.group(name)
         if group is None or group.kind != "classic":
             if call.version < 6:
                 return
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
         answer.group_state, answer.protocol_type = group.state, group.protocol_type
         if isinstance(group.members, ClassicGroup):
-            protocol = answer.protocol_data = group.members.protocol or ""
+            protocol = answer.protocol_data = (group.members.protocol or "") if group.state == STABLE else ""
             answer.members = [
                 DescribedGroupMember(
                     member_id=member.id,
@@ -114,9 +116,10 @@ def delete_groups(call: Call, request: DeleteGroupsRequest, response: DeleteGrou
 
     def delete(name: str, answer: DeletableGroupResult) -> None:
         call.coordinate(name)
-        if name not in call.cluster.groups:
+        group = call.cluster.group(name)
+        if group is None:
             raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-        if call.cluster.groups[name].state != EMPTY:
+        if group.state != EMPTY:
             raise Refused(ErrorCode.NON_EMPTY_GROUP)
         del call.cluster.groups[name]
 

@@ -22,6 +22,7 @@ from kwire_kafka.api.offset_fetch import (
 )
 from kwire_kafka.api.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
 from kwire_kafka.errors import ErrorCode
+from kwire_testing.apis.versions import at_least
 from kwire_testing.call import Call, answers
 from kwire_testing.groups import Committed, Group, Offsets
 from kwire_testing.refusal import Refused
@@ -34,11 +35,23 @@ def offset_commit(call: Call, request: OffsetCommitRequest, response: OffsetComm
     def keep(
         topic: OffsetCommitRequestTopic, part: OffsetCommitRequestPartition, answer: OffsetCommitResponsePartition
     ) -> None:
-        group = call.group(request.group_id)
+        _check_store(call)
+        call.topic(topic.name, topic.topic_id, part.partition_index)
+        group = call.group(request.group_id, named=False)
+        if group.kind == "consumer" and call.version < 9:
+            raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+        if not group.exists and request.generation_id_or_member_epoch >= 0:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND if call.version >= 9 else ErrorCode.ILLEGAL_GENERATION)
         group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
         commit(call, group.offsets, topic, part)
 
     response.topics = call.each_partition(request.topics, OffsetCommitResponseTopic, keep)
+
+
+def _check_store(call: Call) -> None:
+    """Raise ``Refused`` for offsets in ZooKeeper if the cluster has none."""
+    if call.version == 0 and at_least(call.cluster.release, 3, 3):
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION)
 
 
 def commit(
@@ -70,14 +83,18 @@ def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
     """Answer for one group; ``asked`` and ``answer`` are messages, or elements of theirs."""
 
     def find() -> Group:
-        group = call.group(asked.group_id, create=False)
+        call.coordinate(asked.group_id)
+        group = call.cluster.group(asked.group_id) or Group(asked.group_id, call.cluster.clock)
         if group.members and getattr(asked, "member_id", None) and asked.member_epoch >= 0:
             group.members.check_commit(asked.member_id, asked.member_epoch, None)
         return group
 
     def read(topic: Any, index: int, part: OffsetFetchResponsePartitions) -> None:
         part.committed_offset = -1
+        _check_store(call)
         group, known = find(), call.cluster.find(topic.name, getattr(topic, "topic_id", ZERO_UUID))
+        if known is None and call.version >= 10:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
         place = known.name if known else topic.name, index
         if stable and any(place in offsets for offsets in group.pending.values()):
             raise Refused(ErrorCode.UNSTABLE_OFFSET_COMMIT)

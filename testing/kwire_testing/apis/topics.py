@@ -27,8 +27,10 @@ from kwire_kafka.api.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from kwire_kafka.enums import CoordinatorType
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers
+from kwire_testing.cluster import check_name
 from kwire_testing.refusal import Refused
 
 BROKERS = 1
@@ -46,6 +48,8 @@ def metadata(call: Call, request: MetadataRequest, response: MetadataResponse) -
     def describe(asked: MetadataRequestTopic, answer: MetadataResponseTopic) -> None:
         if asked.name is None and call.version < 12:
             answer.name = ""
+        if asked.name is not None:
+            check_name(asked.name)
         if create and asked.name and cluster.find(asked.name) is None:
             cluster.create(asked.name)
         topic = call.topic(asked.name, asked.topic_id)
@@ -88,6 +92,8 @@ def find_coordinator(call: Call, request: FindCoordinatorRequest, response: Find
     def find(key: str, answer: Coordinator | FindCoordinatorResponse) -> None:
         answer.node_id = answer.port = -1
         call.check(key=key)
+        if request.key_type not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):
+            raise Refused(ErrorCode.INVALID_REQUEST)
         node = call.cluster.coordinator(key)
         answer.node_id, answer.host, answer.port = node.id, node.host, node.port
 
@@ -105,10 +111,11 @@ def create_topics(call: Call, request: CreateTopicsRequest, response: CreateTopi
         call.check(topic=asked.name)
         count, replicas = 1 if asked.num_partitions == -1 else asked.num_partitions, abs(asked.replication_factor)
         if asked.assignments:
+            if (asked.num_partitions, asked.replication_factor) != (-1, -1):
+                raise Refused(ErrorCode.INVALID_REQUEST)
             count, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
-            placed = {node for one in asked.assignments for node in one.broker_ids or [-1]}
             indexes = sorted(one.partition_index for one in asked.assignments)
-            if not placed <= cluster.nodes.keys() or indexes != list(range(count)):
+            if indexes != list(range(count)) or not all(_placed(call, one.broker_ids) for one in asked.assignments):
                 raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
         if not 0 < replicas <= len(cluster.nodes):
             raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR)
@@ -120,7 +127,7 @@ def create_topics(call: Call, request: CreateTopicsRequest, response: CreateTopi
         answer.topic_id, answer.num_partitions, answer.replication_factor = topic.id, count, replicas
         answer.configs = [CreatableTopicConfigs(name=name, value=value) for name, value in topic.configs.items()]
 
-    response.topics = call.each(request.topics, CreatableTopicResult, create)
+    response.topics = call.each_once(request.topics, CreatableTopicResult, create)
 
 
 @answers(CreatePartitionsRequest, CreatePartitionsResponse)
@@ -129,12 +136,16 @@ def create_partitions(call: Call, request: CreatePartitionsRequest, response: Cr
 
     def extend(asked: CreatePartitionsTopic, answer: CreatePartitionsTopicResult) -> None:
         topic = call.topic(asked.name)
-        if asked.count <= len(topic.partitions):
+        more = asked.count - len(topic.partitions)
+        if more <= 0:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
+        placed = asked.assignments
+        if placed is not None and (len(placed) != more or not all(_placed(call, one.broker_ids) for one in placed)):
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
         if not request.validate_only:
             call.cluster.extend(topic, asked.count)
 
-    response.results = call.each(request.topics, CreatePartitionsTopicResult, extend)
+    response.results = call.each_once(request.topics, CreatePartitionsTopicResult, extend)
 
 
 @answers(DeleteTopicsRequest, DeleteTopicsResponse)
@@ -142,9 +153,16 @@ def delete_topics(call: Call, request: DeleteTopicsRequest, response: DeleteTopi
     """Remove topics, by name or id."""
 
     def delete(asked: DeleteTopicState, answer: DeletableTopicResult) -> None:
+        if asked.name is not None and any(asked.topic_id):
+            raise Refused(ErrorCode.INVALID_REQUEST)
         topic = call.topic(asked.name, asked.topic_id)
         answer.name, answer.topic_id = topic.name, topic.id
         call.cluster.delete(topic)
 
     topics = request.topics or [DeleteTopicState(name=name) for name in request.topic_names]
-    response.responses = call.each(topics, DeletableTopicResult, delete)
+    response.responses = call.each_once(topics, DeletableTopicResult, delete)
+
+
+def _placed(call: Call, nodes: list[int]) -> bool:
+    """Return whether replicas may be at these nodes."""
+    return bool(nodes) and len({*nodes}) == len(nodes) and {*nodes} <= call.cluster.nodes.keys()

@@ -33,6 +33,9 @@ from kwire_testing.call import Call, answers
 from kwire_testing.refusal import Refused
 from kwire_testing.transactions import Producer
 
+MAX_TIMEOUT = 900_000
+"""Milliseconds that a transaction may last."""
+
 
 @answers(InitProducerIdRequest, InitProducerIdResponse)
 def init_producer_id(call: Call, request: InitProducerIdRequest, response: InitProducerIdResponse) -> None:
@@ -43,6 +46,10 @@ def init_producer_id(call: Call, request: InitProducerIdRequest, response: InitP
         call.check()
     else:
         call.coordinate(name)
+        if not name:
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        if not 0 < request.transaction_timeout_ms <= MAX_TIMEOUT:
+            raise Refused(ErrorCode.INVALID_TRANSACTION_TIMEOUT)
     producer = call.cluster.producers.begin(
         name, request.transaction_timeout_ms / 1000, request.producer_id, request.producer_epoch
     )
@@ -56,14 +63,19 @@ def add_partitions_to_txn(
     """Make partitions part of a transaction."""
 
     def added(asked: AddPartitionsToTxnTransaction) -> list[AddPartitionsToTxnTopicResult]:
+        places = [(topic.name, index) for topic in asked.topics for index in topic.partitions]
+        complete = all(call.cluster.has(name, index) for name, index in places)
+
         def add(topic: AddPartitionsToTxnTopic, index: int, answer: AddPartitionsToTxnPartitionResult) -> None:
             producer = _producer(call, asked)
             partition = call.topic(topic.name, index=index).partitions[index]
+            if not complete:
+                raise Refused(ErrorCode.OPERATION_NOT_ATTEMPTED)
             if not asked.verify_only:
                 call.cluster.producers.open(producer)
                 producer.partitions.add(partition)
             elif partition not in producer.partitions:
-                raise Refused(ErrorCode.INVALID_TXN_STATE)
+                raise Refused(ErrorCode.TRANSACTION_ABORTABLE if call.version >= 5 else ErrorCode.INVALID_TXN_STATE)
 
         return call.each_partition(asked.topics, AddPartitionsToTxnTopicResult, add)
 
@@ -96,6 +108,7 @@ def txn_offset_commit(call: Call, request: TxnOffsetCommitRequest, response: Txn
         part: TxnOffsetCommitRequestPartition,
         answer: TxnOffsetCommitResponsePartition,
     ) -> None:
+        call.topic(topic.name, topic.topic_id, part.partition_index)
         group, producers = call.group(request.group_id), call.cluster.producers
         producer = producers.find(request.transactional_id, request.producer_id, request.producer_epoch)
         group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)

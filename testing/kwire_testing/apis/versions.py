@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from kwire.releases import Release
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import HANDLERS, Call, answers
+from kwire_testing.refusal import Refused
 
 API_VERSIONS = 18
+_SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 FEATURES = {"group.version": 1, "transaction.version": 2}
 """Features of clusters since 4.0, with the levels that are in use."""
 
@@ -17,6 +21,9 @@ FEATURES = {"group.version": 1, "transaction.version": 2}
 def api_versions(call: Call, request: ApiVersionsRequest, response: ApiVersionsResponse) -> None:
     """Answer with the versions of all APIs that the release has and that have a handler."""
     call.check()
+    software = request.client_software_name, request.client_software_version
+    if call.version >= 3 and not all(_SOFTWARE.fullmatch(text) for text in software):
+        raise Refused(ErrorCode.INVALID_REQUEST)
     release, levels = call.cluster.release, features(call.cluster.release)
     response.api_keys = [
         ApiVersion(api_key=key, min_version=versions[0], max_version=versions[-1])
