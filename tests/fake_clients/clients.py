@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
@@ -85,7 +89,7 @@ class Confluent:
 
 
 class KafkaPython:
-    """kafka-python 3."""
+    """kafka-python, of the version that is installed."""
 
     def produce(self, servers: str, values: list[bytes]) -> None:
         from kafka import KafkaProducer
@@ -109,17 +113,24 @@ class KafkaPython:
             )
 
         found: list[bytes] = []
-        consumers = [consumer()]
+        shares: dict[int, int] = {}
+        done = threading.Event(), threading.Event()
 
-        def poll() -> None:
-            for one in consumers:
+        def read(number: int) -> None:
+            """Poll on a thread: version 2 waits in it until all members have joined."""
+            one = consumer()
+            while not done[number].is_set():
                 found.extend(record.value for rows in one.poll(100).values() for record in rows)
-
-        until(lambda: len(found) >= count, poll)
-        consumers.append(consumer())
-        until(lambda: [len(one.assignment()) for one in consumers] == [1, 1], poll)
-        for one in consumers:
+                shares[number] = len(one.assignment())
             one.close()
+
+        threads = [threading.Thread(target=read, args=(number,), daemon=True) for number in range(2)]
+        for thread, wanted in zip(threads, ({0: 2}, {0: 1, 1: 1}), strict=True):
+            thread.start()
+            until(lambda wanted=wanted: len(found) >= count and shares == wanted, lambda: time.sleep(0.02))  # type: ignore[misc]
+        for end, thread in zip(done, threads, strict=True):
+            end.set()
+            thread.join(SECONDS)
         return found
 
     def transactions(self, servers: str) -> list[bytes]:
@@ -221,8 +232,42 @@ class Aiokafka:
         return asyncio.run(within(run()))
 
 
+class Elsewhere:
+    """The same client of another version, which has a Python of its own."""
+
+    def __init__(self, name: str, environment: str) -> None:
+        self._name, self._environment = name, environment
+
+    def _run(self, scenario: str, *arguments: object) -> Any:
+        from tests.e2e_traffic.venvs import python
+
+        command = [str(python(self._environment)), __file__, self._name, scenario, repr(arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=2 * SECONDS)
+        return ast.literal_eval(done.stdout)
+
+    def produce(self, servers: str, values: list[bytes]) -> None:
+        self._run("produce", servers, values)
+
+    def rebalance(self, servers: str, count: int) -> list[bytes]:
+        found: list[bytes] = self._run("rebalance", servers, count)
+        return found
+
+    def admin(self, servers: str) -> tuple[list[str], list[str]]:
+        found: tuple[list[str], list[str]] = self._run("admin", servers)
+        return found
+
+
 async def within(work: Awaitable[T]) -> T:
     return await asyncio.wait_for(work, SECONDS)
 
 
-CLIENTS: dict[str, Any] = {"confluent-kafka": Confluent(), "kafka-python 3": KafkaPython(), "aiokafka": Aiokafka()}
+CLIENTS: dict[str, Any] = {
+    "confluent-kafka": Confluent(),
+    "kafka-python 2": Elsewhere("kafka-python 3", "kafka-python-2.0"),
+    "kafka-python 3": KafkaPython(),
+    "aiokafka": Aiokafka(),
+}
+
+if __name__ == "__main__":
+    name, scenario, arguments = sys.argv[1:]
+    print(repr(getattr(CLIENTS[name], scenario)(*ast.literal_eval(arguments))))

@@ -62,7 +62,8 @@ class Talk:
         try:
             answer: Any = (await self._clients[by].call(request, version)).message
         except BrokerError as error:
-            assert "closed the connection" in str(error)
+            if "closed the connection" not in str(error):
+                raise
             del self._clients[by]
             self.lines.append(f"{by} {api} {version} {asked(values)}: closed")
             return None
@@ -99,7 +100,7 @@ class Talk:
         if name.endswith("error_code"):
             return ErrorCode(value).name
         if name == "records":
-            return " ".join(self._batch(batch) for batch in read_batches(value)) if value else "no records"
+            return " ".join(self._batch(batch) for batch in read_batches(value or b"")) or "no records"
         return MEMBER.sub(lambda found: self._numbered(found[0]), repr(value))
 
     def _batch(self, batch: Any) -> str:
