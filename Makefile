@@ -132,6 +132,7 @@ fuzz: $(FUZZ)/.ready  ## break messages, columns, records, connections and logs,
 	$(FUZZ)/bin/python -m tests.fuzz.records --runs 600000
 	$(FUZZ)/bin/python -m tests.fuzz.connections --runs 400000
 	$(FUZZ)/bin/python -m tests.fuzz.logs --runs 200000
+	$(FUZZ)/bin/python -m tests.fuzz.brokers --frames 100000
 
 sanitizer: $(READY)  ## the same, natively with AddressSanitizer: needs gcc and its libasan
 	$(BIN)/python -m tests.native.sanitizer

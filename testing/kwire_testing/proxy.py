@@ -39,6 +39,7 @@ from kwire.connection import (
     Unanswered,
     Undecodable,
 )
+from kwire.errors import DecodeError, EncodeError
 from kwire.frames import MAX_FRAME, frame
 from kwire.schema import struct_class
 from kwire.struct import Struct
@@ -318,7 +319,7 @@ class _Link:
                     answer = PROTOCOL.encode_response(found, version, correlation_id=event.correlation_id)
                     break
                 message = found or message
-                data = data if found is None else data[: event.body_offset] + found.encode(version)
+                data = data if found is None else _encoded(event, found)
             passage.request = message
         if not isinstance(event, RequestEvent) or event.expects_response:
             self._waiting.append(_Waiting(event.position, event.correlation_id or 0, passage, answer))
@@ -388,7 +389,7 @@ class _Link:
                 if found is not None:
                     message, changed = found, True
             if changed:
-                data = data[: event.body_offset] + message.encode(event.version)
+                data = _encoded(event, message)
         waiting.answer = data
         self._flush()
 
@@ -446,6 +447,22 @@ def structs(struct: Struct, *names: str) -> Iterator[Any]:
         value = getattr(struct, name)
         for inner in value if isinstance(value, list) else [] if value is None else [value]:
             yield from structs(inner, *names)
+
+
+def _encoded(event: RequestEvent | ResponseEvent, message: Message) -> bytes:
+    """Return an event's bytes with another message.
+
+    Raise ``ConnectionError`` if the peer's own message was one that only a tolerant reader accepts.
+    """
+    header, body = event.data[: event.body_offset], event.data[event.body_offset :]
+    try:
+        return header + message.encode(event.version)
+    except EncodeError:
+        try:
+            type(message).decode(body, event.version)
+        except DecodeError as problem:
+            raise ConnectionError(f"cannot be encoded: {problem}") from None
+        raise
 
 
 def _classes(found: Filter) -> tuple[type[Message], ...]:
