@@ -23,7 +23,7 @@ from kwire_testing.login import Login
 from kwire_testing.refusal import Refused
 from kwire_testing.running import Listeners, awaited
 
-assert apis.__all__  # importing them fills HANDLERS
+assert apis.MODULES  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
 """Bytes of a request that a broker of Kafka accepts by default."""
 

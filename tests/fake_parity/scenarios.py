@@ -56,7 +56,7 @@ async def topic(talk: Talk, name: str, partitions: int = 1) -> Uuid:
     return found
 
 
-def version_of(talk: Talk, wanted: dict[str, int]) -> dict[str, int]:
+def version_of(talk: Talk, wanted: dict[str, int]) -> dict[str, Any]:
     """The wanted version, or the newest of the release."""
     newest = talk._shared[3][-1]
     return {"version": min(newest, wanted["version"])}
@@ -110,7 +110,7 @@ async def versions(talk: Talk) -> None:
 async def metadata(talk: Talk) -> None:
     found = await topic(talk, "m", 3)
     version = talk.version("Metadata") or 0
-    off = {"allow_auto_topic_creation": False}
+    off: dict[str, Any] = {"allow_auto_topic_creation": False}
     await talk("Metadata", topics=[{"name": "m"}], **off)
     if version >= 4:
         await talk("Metadata", topics=[{"name": "none"}, {"name": "m"}, {"name": "no/name"}, {"name": ""}], **off)
@@ -172,16 +172,22 @@ async def topics(talk: Talk) -> None:
     counts += [[("placed", 4), ("placed", 5)]]
     for dry in (True, False):
         for row in counts:
-            wanted = [{"name": name, "count": count, "assignments": None} for name, count in row]
+            wanted: list[Any] = [{"name": name, "count": count, "assignments": None} for name, count in row]
             await talk("CreatePartitions", topics=wanted, timeout_ms=5000, validate_only=dry)
     for nodes in ([[1]], [[7]], [[1], [1]]):
         wanted = [{"name": "set", "count": 2, "assignments": [{"broker_ids": one} for one in nodes]}]
         await talk("CreatePartitions", topics=wanted, timeout_ms=5000)
     keys = ["cleanup.policy", "max.message.bytes", "nothing"]
-    resources = [(2, "set", keys), (2, "good", keys), (2, "none", keys), (4, "1", ["nothing"]), (4, "7", None)]
+    resources: list[Any] = [
+        (2, "set", keys),
+        (2, "good", keys),
+        (2, "none", keys),
+        (4, "1", ["nothing"]),
+        (4, "7", None),
+    ]
     resources += [(2, "", keys), (9, "x", None)]
-    for kind, name, wanted in resources:
-        one = {"resource_type": kind, "resource_name": name, "configuration_keys": wanted}
+    for kind, name, names in resources:
+        one: dict[str, Any] = {"resource_type": kind, "resource_name": name, "configuration_keys": names}
         await talk("DescribeConfigs", resources=[one])
     version = talk._shared[3][-1]
     known = await ready(talk, "Metadata", version=min(version, 12), topics=[{"name": "good"}, {"name": "set"}])
@@ -303,14 +309,14 @@ async def fetch(talk: Talk) -> None:
         await talk("OffsetForLeaderEpoch", replica_id=-2, topics=[{"topic": "f", "partitions": rows}])
 
 
-JOIN = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000, "protocol_type": "mine"}
+JOIN: dict[str, Any] = {"session_timeout_ms": 30_000, "rebalance_timeout_ms": 30_000, "protocol_type": "mine"}
 
 
 def protocols(*names: str) -> list[dict[str, Any]]:
     return [{"name": name, "metadata": b"of " + name.encode()} for name in names]
 
 
-def stored(talk: Talk, api: str) -> dict[str, int]:
+def stored(talk: Talk, api: str) -> dict[str, Any]:
     """The version in which offsets are in Kafka, not in ZooKeeper."""
     return {"version": max(1, talk.version(api) or 0)} if talk.old else {}
 
@@ -336,7 +342,7 @@ async def groups(talk: Talk) -> None:
     await talk("FindCoordinator", key=group, key_type=0, coordinator_keys=[group, "h"])
     if (talk.version("FindCoordinator") or 0) >= 1:
         await talk("FindCoordinator", key=group, key_type=7, coordinator_keys=[group])
-    at = {"group_id": group}
+    at: dict[str, Any] = {"group_id": group}
 
     async def commit(by: str = "a", offset: int = 1, **values: Any) -> None:
         parts = [
@@ -348,13 +354,15 @@ async def groups(talk: Talk) -> None:
             }
             for part in (0, 7)
         ]
-        settings = {"member_id": "", "generation_id_or_member_epoch": -1, "retention_time_ms": -1} | at | values
+        settings: dict[str, Any] = (
+            {"member_id": "", "generation_id_or_member_epoch": -1, "retention_time_ms": -1} | at | values
+        )
         rows = [named("o", found, partitions=parts), named("none", STRANGE, partitions=parts[:1])]
         await talk("OffsetCommit", by, topics=rows, **stored(talk, "OffsetCommit"), **settings)
 
     async def offsets(asked: str = group, names: tuple[str, ...] = ("o", "none"), **rest: Any) -> None:
         rows = [named(name, found if name == "o" else STRANGE, partition_indexes=[0, 1]) for name in names]
-        one = {"group_id": asked, "topics": rows if names else None} | rest
+        one: dict[str, Any] = {"group_id": asked, "topics": rows if names else None} | rest
         await talk("OffsetFetch", groups=[one], **stored(talk, "OffsetFetch"), **one)
 
     def unassigned(answer: Any) -> None:
@@ -375,8 +383,8 @@ async def groups(talk: Talk) -> None:
     one = await join(talk, "a", group, "range roundrobin")
     assert one.error_code == 0, talk.lines[-2:]
     await commit(member_id=one.member_id, generation_id_or_member_epoch=one.generation_id)
-    me = at | {"member_id": one.member_id, "generation_id": one.generation_id}
-    typed = {"protocol_type": "mine", "protocol_name": "range"}
+    me: dict[str, Any] = at | {"member_id": one.member_id, "generation_id": one.generation_id}
+    typed: dict[str, Any] = {"protocol_type": "mine", "protocol_name": "range"}
     plan = [{"member_id": one.member_id, "assignment": b"all"}]
     await talk(
         "SyncGroup",
@@ -479,8 +487,13 @@ async def static_members(talk: Talk) -> None:
     await coordinator(talk, group)
     values = JOIN | {"group_id": group, "protocols": protocols("range"), "member_id": "", "group_instance_id": "i"}
     one = await talk("JoinGroup", **values)
-    me = {"group_id": group, "member_id": one.member_id, "generation_id": one.generation_id, "group_instance_id": "i"}
-    typed = {"protocol_type": "mine", "protocol_name": "range"}
+    me: dict[str, Any] = {
+        "group_id": group,
+        "member_id": one.member_id,
+        "generation_id": one.generation_id,
+        "group_instance_id": "i",
+    }
+    typed: dict[str, Any] = {"protocol_type": "mine", "protocol_name": "range"}
     plan = [{"member_id": one.member_id, "assignment": b"all"}]
     await talk("SyncGroup", assignments=plan, **me | typed)
     two = await talk("JoinGroup", "b", **values)
@@ -502,7 +515,12 @@ async def consumers(talk: Talk) -> None:
     group = new_name("c")
     await coordinator(talk, group)
     found = await topic(talk, "q", 4)
-    fresh = {"group_id": group, "member_id": "member-a", "member_epoch": 0, "rebalance_timeout_ms": 30_000}
+    fresh: dict[str, Any] = {
+        "group_id": group,
+        "member_id": "member-a",
+        "member_epoch": 0,
+        "rebalance_timeout_ms": 30_000,
+    }
     fresh |= {"subscribed_topic_names": ["q"], "topic_partitions": [], "instance_id": None}
 
     async def beat(by: str, **values: Any) -> Any:
@@ -524,7 +542,11 @@ async def consumers(talk: Talk) -> None:
     await talk("DescribeGroups", groups=[group])
     for epoch, offset in ((one.member_epoch, 3), (one.member_epoch + 5, 4)):
         rows = [{"partition_index": 0, "committed_offset": offset, "committed_metadata": ""}]
-        committed = {"member_id": "member-a", "generation_id_or_member_epoch": epoch, "group_id": group}
+        committed: dict[str, Any] = {
+            "member_id": "member-a",
+            "generation_id_or_member_epoch": epoch,
+            "group_id": group,
+        }
         await talk("OffsetCommit", topics=[named("q", found, partitions=rows)], **committed)
     await beat("a", member_id="member-a", member_epoch=-1)
 
@@ -554,7 +576,11 @@ async def transactions(talk: Talk) -> None:
     await talk("InitProducerId", **begin | {"transaction_timeout_ms": 0})
     await talk("InitProducerId", **begin | {"transaction_timeout_ms": 1 << 30})
     one = await talk("InitProducerId", **begin)
-    me = {"transactional_id": name, "producer_id": one.producer_id, "producer_epoch": one.producer_epoch}
+    me: dict[str, Any] = {
+        "transactional_id": name,
+        "producer_id": one.producer_id,
+        "producer_epoch": one.producer_epoch,
+    }
     v2 = (talk.version("EndTxn") or 0) >= 5
     sequence = [0, 0]
 
@@ -614,17 +640,17 @@ async def transactions(talk: Talk) -> None:
     await send(0, "c", epoch=one.producer_epoch + 3)
     await read(0, 0)
     await read(0, 1)
-    offsets = {"group_id": group, "member_id": "", "generation_id_or_member_epoch": -1}
+    offsets: dict[str, Any] = {"group_id": group, "member_id": "", "generation_id_or_member_epoch": -1}
     await talk("AddOffsetsToTxn", **me, group_id=group)
     await talk("AddOffsetsToTxn", **me | {"producer_id": one.producer_id + 1000}, group_id=group)
     await talk("AddOffsetsToTxn", **me | {"producer_epoch": one.producer_epoch + 1}, group_id=group)
-    older = ({"member_id": "stranger"}, {"generation_id_or_member_epoch": 5})
+    older: tuple[dict[str, Any], ...] = ({"member_id": "stranger"}, {"generation_id_or_member_epoch": 5})
     for wrong in ({}, {"group_id": ""}, *(() if talk.old else older)):
         rows = [{"partition_index": part, "committed_offset": 7, "committed_metadata": "m"} for part in (0, 9)]
         await talk("TxnOffsetCommit", topics=[named("x", found, partitions=rows)], **me | offsets | wrong)
     for stable in (False, True):
         rows = [named("x", found, partition_indexes=[0])]
-        asked = {"group_id": group, "topics": rows}
+        asked: dict[str, Any] = {"group_id": group, "topics": rows}
         await talk("OffsetFetch", groups=[asked], require_stable=stable, **stored(talk, "OffsetFetch"), **asked)
     await end(commit=True, producer_id=one.producer_id + 1000)
     await end(commit=True, producer_epoch=one.producer_epoch + 1)

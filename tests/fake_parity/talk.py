@@ -23,8 +23,10 @@ MASKED = {
 NUMBERED = ("producer_id", "member_epoch", "group_epoch", "assignment_epoch")
 """Ids, and epochs of groups, that get a number in order."""
 MEMBER = re.compile(r"[\w.]*-?\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
-TOLD = ("acks", "by", "validate_only", "isolation_level", "session_epoch", "committed", "mechanism", "producer_epoch")
-TOLD += ("group_id", "member_id", "generation_id", "endpoint_type", "require_stable", "max_bytes")
+TOLD = (
+    *("acks", "by", "validate_only", "isolation_level", "session_epoch", "committed", "mechanism", "producer_epoch"),
+    *("group_id", "member_id", "generation_id", "endpoint_type", "require_stable", "max_bytes"),
+)
 """What is written down of a request, so that its line can be found."""
 PARTS = (0.0, 0.35, 0.7, 1.0)
 """Where in the range of versions a conversation takes place: at the oldest, between, or at the newest."""
@@ -80,7 +82,7 @@ class Talk:
         found = []
         for field in present_fields(type(struct), version):
             value = getattr(struct, field.name)
-            if field.name == "aborted_transactions" and getattr(struct, "error_code", 0):
+            if field.name == "aborted_transactions" and getattr(struct, "error_code", False):
                 continue  # null or empty, by release
             shown = MASKED.get(field.name) or self._show(value, version, field.name)
             if field.name in NUMBERED and value >= 0:
@@ -117,10 +119,7 @@ class Talk:
 
 def asked(values: dict[str, Any]) -> str:
     """Return what distinguishes a request among others."""
-    kept = {
-        key: value for key, value in values.items() if isinstance(value, str | int) and not isinstance(value, Uuid)
-    }
-    return " ".join(f"{key}={MEMBER.sub('…', str(value))}" for key, value in kept.items() if key in TOLD)
+    return " ".join(f"{key}={MEMBER.sub('…', str(value))}" for key, value in values.items() if key in TOLD)
 
 
 def made(cls: Any, values: dict[str, Any], version: int) -> Any:

@@ -441,3 +441,19 @@ def test_whatever_producers_do_consumers_read_what_was_committed(seed: int) -> N
                 assert asked.topics[0].partitions[0].offset == stable
 
     transcript(broker, run)
+
+
+def test_a_producer_that_asks_again_gets_the_same_epoch() -> None:
+    """The answer to InitProducerId may be lost. Any other epoch is that of a fenced producer."""
+
+    async def run(a: Speaker) -> None:
+        mine = {"transactional_id": "tx", "transaction_timeout_ms": 60_000}
+        one = await a("InitProducerId", 4, producer_id=-1, producer_epoch=-1, **mine)
+        for epoch in (0, 0, 1, 1, 0, 7):
+            await a("InitProducerId", 4, producer_id=one.producer_id, producer_epoch=epoch, **mine)
+
+    fenced = "a InitProducerId 4: error_code=PRODUCER_FENCED producer_epoch=-1"
+    first, *others = transcript(FakeBroker("3.9"), run)
+    assert first == "a InitProducerId 4: producer_id=1000"
+    asked = [line.removeprefix("a InitProducerId 4: producer_id=1000 producer_epoch=") for line in others]
+    assert asked == ["1", "1", "2", "2", fenced, fenced]

@@ -13,15 +13,4 @@ from kwire_testing.apis import (
     versions,
 )
 
-__all__ = [
-    "configs",
-    "consumers",
-    "fetch",
-    "groups",
-    "login",
-    "offsets",
-    "produce",
-    "topics",
-    "transactions",
-    "versions",
-]
+MODULES = (configs, consumers, fetch, groups, login, offsets, produce, topics, transactions, versions)
