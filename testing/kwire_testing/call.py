@@ -52,7 +52,7 @@ HANDLERS: dict[int, Api] = {}
 def answers(
     request: type[Asked], response: type[Answered]
 ) -> Callable[[Fill[Asked, Answered]], Fill[Asked, Answered]]:
-    """Make a function the handler of a request. It fills the response, and what it refuses becomes an error code."""
+    """Make a function the handler of a request. It fills the response. A refusal becomes an error code."""
 
     def add(fill: Fill[Asked, Answered]) -> Fill[Asked, Answered]:
         assert request.API_KEY is not None
@@ -182,7 +182,7 @@ class Call:
         return found
 
     def each_once(self, asked: Iterable[Any], cls: type[R], fill: Callable[[Any, R], None]) -> list[R]:
-        """Do the same for topics. One that is there twice has one answer, an error."""
+        """Do the same for topics. A topic that is named twice gets one answer, an error."""
         keys = Counter((one.name, getattr(one, "topic_id", None)) for one in asked)
 
         def once(one: Any, answer: R) -> None:

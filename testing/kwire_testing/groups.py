@@ -100,7 +100,7 @@ class Group:
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A member of a classic group. ``waiting`` is set while it joins or syncs and waits for the others."""
+    """A member of a classic group. ``waiting`` is set while a request of it waits for other members."""
 
     id: str
     instance: str | None

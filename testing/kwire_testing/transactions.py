@@ -22,7 +22,7 @@ class Producer:
     id: int
     epoch: int = -1
     former: int = -1
-    """The epoch with which it asked for this one."""
+    """The epoch that it had when it asked for the current one."""
     timeout: float = 60.0
     open: bool = False
     partitions: set[Partition] = field(default_factory=set)
