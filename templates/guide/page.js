@@ -107,7 +107,9 @@ class Message {
     const [low, high] = [Number(this.other), Number(this.version)].sort((a, b) => a - b);
     for (const one of this.article.querySelectorAll(".history [data-version]")) {
       const version = Number(one.dataset.version);
-      one.classList.toggle("between", Boolean(this.other) && low < version && version <= high);
+      const between = Boolean(this.other) && low < version && version <= high;
+      one.classList.toggle("between", between);
+      if (between) unfolded(one);
     }
     const told = Object.entries({ added: count.added, removed: count.gone, changed: count.changed });
     const differences = told.filter(([, many]) => many).map(([what, many]) => `${many} ${what}`).join(", ");
