@@ -8,9 +8,9 @@ UNION := message_defs/kafka
 KAFKA := $(UNION) --package kwire_kafka --out generated
 CLOCKWORK := tests/data/clockwork --package clockwork_wire --out tests/generated
 
-PAGES := README.md docs ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CHANGELOG.md
+PAGES := README.md docs ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CODE_OF_CONDUCT.md CHANGELOG.md
 # Pages written by people: the others are compared with what writes them.
-MARKDOWN = $(shell find $(PAGES) $(UNION)/guide tests/data .github -name '*.md' \
+MARKDOWN = $(shell find $(PAGES) $(UNION)/guide tests/data changes .github -name '*.md' \
 	-not -path 'docs/rules/*' -not -path 'docs/benchmarks/*' -not -path 'docs/commands/*' \
 	-not -path docs/api.md)
 SPELLED := $(PAGES) compiler runtime guide inspect spark testing templates tools message_defs
@@ -228,6 +228,9 @@ wheels: dist  ## the same, and the native wheel of this platform and Python: nee
 test-wheel: $(WHEEL)/.ready  ## the fast tests on a wheel of dist/ in place of the tree; WHEEL_OF=native
 	$(WHEEL)/bin/python $(PIP) --force-reinstall --no-deps $(if $(filter native,$(WHEEL_OF)),$(NATIVE_WHEEL),$(PURE_WHEEL))
 	$(WHEEL)/bin/python -m pytest -m $(FAST) $(TESTS)
+
+release-rehearsal: $(READY)  ## make a release in a clone and try its files on every Python here: VERSION=0.1.0 PYTHONS="python3.11 …"
+	$(BIN)/python -m tools.release rehearse $(or $(VERSION),0.1.0)
 
 pins:  ## renew constraints/*.txt, the versions and digests of all that is installed; OPTIONS=--upgrade
 	$(PYTHON) -m venv .venv-pins

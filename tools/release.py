@@ -1,0 +1,114 @@
+"""Releases of kwire: ``prepare`` sets the version and its notes, ``notes`` prints them, ``rehearse`` tries it all.
+
+``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, builds the sdist
+and the pure wheel, and installs each in new environments of every Python that it finds (or that PYTHONS names). Nothing
+leaves this machine. The exit code is 1 if anything fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from tools import ROOT
+
+FOLDER = ROOT / "build" / "release"
+VERSION_FILE = Path("runtime", "kwire", "__init__.py")
+UNRELEASED = "## Unreleased\n"
+NAMES = ("python3.11", "python3.12", "python3.13", "python3.14")
+COMMIT = ("git", "-c", "user.name=rehearsal", "-c", "user.email=rehearsal@localhost")
+TRIAL = """
+import kwire
+from kwire_kafka import PROTOCOL, FetchRequest
+
+payload = PROTOCOL.encode_request(FetchRequest(max_wait_ms=7), 12, correlation_id=1, client_id="trial")
+assert PROTOCOL.decode_request(payload).expect(FetchRequest).max_wait_ms == 7
+print(kwire.__version__)
+"""
+
+
+def prepare(root: Path, version: str, today: date) -> None:
+    """Set the version, and put the notes of the release under its title: "Unreleased" becomes it, and after the first
+    release towncrier makes it from the fragments in ``changes``."""
+    path = root / VERSION_FILE
+    path.write_text(re.sub(r'^__version__ = ".*"$', f'__version__ = "{version}"', path.read_text(), flags=re.M))
+    changelog = root / "CHANGELOG.md"
+    text = changelog.read_text("utf-8")
+    if UNRELEASED in text:
+        changelog.write_text(text.replace(UNRELEASED, f"## {version} ({today})\n", 1), "utf-8")
+    else:
+        _run(root, sys.executable, "-m", "towncrier", "build", "--yes", "--version", version, "--date", str(today))
+
+
+def notes(changelog: str, version: str) -> str:
+    """Return the section of a release without its title. Raises ``ValueError`` for a version without a section."""
+    found = re.search(rf"^## {re.escape(version)}(?: [^\n]*)?\n(.*?)(?=^## |\Z)", changelog, re.M | re.S)
+    if found is None or not found[1].strip():
+        raise ValueError(f"CHANGELOG.md has no notes of {version}")
+    return found[1].strip() + "\n"
+
+
+def rehearse(version: str, pythons: Sequence[str]) -> None:
+    """Make the release in a clone, and try it on each Python."""
+    clone, dist = FOLDER / "clone", FOLDER / "dist"
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    _run(ROOT, "git", "clone", "--quiet", str(ROOT), str(clone))
+    prepare(clone, version, datetime.now(UTC).date())
+    _run(clone, *COMMIT, "commit", "--quiet", "--all", "--allow-empty", "--message", f"Release {version}")
+    _run(clone, *COMMIT, "tag", "--annotate", f"v{version}", "--message", f"Release {version}")
+    (FOLDER / "notes.md").write_text(notes((clone / "CHANGELOG.md").read_text("utf-8"), version), "utf-8")
+    _run(clone, sys.executable, "-m", "build", "--no-isolation", "--outdir", str(dist), ".")
+    sdist, wheel = dist / f"kwire-{version}.tar.gz", dist / f"kwire-{version}-py3-none-any.whl"
+    for number, python in enumerate(pythons):
+        for artifact in (wheel, sdist):
+            _try_out(artifact, python, FOLDER / f"venv-{number}-{artifact.suffix[1:]}", version)
+    print(f"kwire {version}: {len(pythons)} Pythons; notes in {FOLDER / 'notes.md'}")
+
+
+def _try_out(artifact: Path, python: str, venv: Path, version: str) -> None:
+    """Install an artifact as users do, and use the library and both commands outside of the tree."""
+    _run(FOLDER, python, "-m", "venv", str(venv))
+    _run(FOLDER, str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{artifact}[compiler]")
+    work = venv / "work"
+    work.mkdir()
+    printed = _run(work, str(venv / "bin" / "python"), "-c", TRIAL)
+    assert printed == f"{version}\n", printed
+    assert _run(work, str(venv / "bin" / "kwire"), "--version") == f"kwire {version} (interpreted)\n"
+    _run(work, str(venv / "bin" / "kwire"), "describe", "FetchRequest")
+    _run(work, str(venv / "bin" / "kwirec"), "new", "acme")
+    _run(work, str(venv / "bin" / "kwirec"), "check", "acme")
+    print(f"{_run(work, python, '--version').strip()}: {artifact.name} works")
+
+
+def _run(folder: Path, *command: str) -> str:
+    """Return what a command prints. A command that fails ends the program with its output."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)} failed in {folder}:\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.release")
+    parser.add_argument("action", choices=["prepare", "notes", "rehearse"])
+    parser.add_argument("version")
+    given = parser.parse_args()
+    if given.action == "prepare":
+        prepare(ROOT, given.version, datetime.now(UTC).date())
+    elif given.action == "notes":
+        print(notes((ROOT / "CHANGELOG.md").read_text("utf-8"), given.version), end="")
+    else:
+        pythons = os.environ.get("PYTHONS", "").split() or [name for name in NAMES if shutil.which(name)]
+        rehearse(given.version, pythons)
+
+
+if __name__ == "__main__":
+    main()
