@@ -45,7 +45,7 @@ def test_the_first_release_has_what_was_unreleased_and_later_ones_have_the_fragm
 
 def test_a_release_without_notes_is_refused() -> None:
     for text in ("## 1.0.0\n\n- First.\n", "## 1.1.0 (2027-01-02)\n\n## 1.0.0\n\n- First.\n"):
-        with pytest.raises(ValueError, match="no notes of 1.1.0"):
+        with pytest.raises(ValueError, match=r"no notes of 1\.1\.0"):
             notes(text, "1.1.0")
 
 

@@ -1,8 +1,8 @@
 """Releases of kwire: ``prepare`` sets the version and its notes, ``notes`` prints them, ``rehearse`` tries it all.
 
-``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, builds the sdist
-and the pure wheel, and installs each in new environments of every Python that it finds (or that PYTHONS names). Nothing
-leaves this machine. The exit code is 1 if anything fails.
+``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, and builds the
+sdist and the pure wheel. It installs each in new environments of every Python that it finds, or that PYTHONS names.
+Nothing leaves this machine. The exit code is 1 if anything fails.
 """
 
 from __future__ import annotations
