@@ -20,7 +20,7 @@ T = TypeVar("T")
 @asynccontextmanager
 async def connected(broker: FakeBroker | Proxy | str, node: int = 1, **options: Any) -> AsyncIterator[Client]:
     host, port = parse_address((broker if isinstance(broker, str) else broker.bootstrap_servers).split(",")[node - 1])
-    async with await connect(host, port, PROTOCOL, timeout=5, **options) as client:
+    async with await connect(host, port, PROTOCOL, timeout=60, **options) as client:
         yield client
 
 
