@@ -29,6 +29,7 @@ NOT_RUN = {
     r"my-client|--key-log": "needs the secrets of the reader's program: tests/inspect",
     r"kwirec guide|kwirec generate (message_defs|definitions)|--protocol": "tests/guide and tests/emit do it",
     r"git:main|release:|kafka-3|kafka_releases|definitions/krm": "tests/diff compare releases and revisions",
+    r"kwirec emit|kwire\.lua|tshark": "tests/outputs, tests/wireshark and tests/models run the templates",
     r"--since|last-run": "needs an earlier run: tests/inspect",
     r"kwire (broker|call|proxy) |broker\.(example|json)": "needs a broker: tests/testing, make e2e",
     r"kafka-0|mirror": "needs the files of a capture in a cluster",
