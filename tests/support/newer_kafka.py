@@ -26,7 +26,8 @@ def newer_kafka(folder: Path) -> MessageRegistry:
     keys = set()
     for path in DEFINITIONS.rglob("*.json"):
         if path.stem.removesuffix("Request").removesuffix("Response") in APIS:
-            message = json.loads(path.read_text())
+            lines = path.read_text().splitlines()
+            message = json.loads("\n".join(line for line in lines if not line.startswith("//")))
             keys.add(str(message["apiKey"]))
             if path.stem.startswith("Heartbeat"):
                 message["validVersions"] = f"0-{NEWER}"

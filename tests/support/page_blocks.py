@@ -126,7 +126,9 @@ class Reader:
 
     def _variables(self) -> dict[str, str]:
         kept = {
-            name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTEST_"))
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith(("BASE", "MAKE", "MFLAGS", "PYTEST_"))
         }
         names = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
