@@ -112,7 +112,7 @@ GUIDE_LAYERS = (
     ("prose",),
     ("chapters", "documents", "pages"),
     ("inputs", "kip_pages", "nav", "release_pages", "tables"),
-    ("search",),
+    ("doc_pages", "search"),
     ("site",),
     ("command",),
 )

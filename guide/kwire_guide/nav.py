@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
+from itertools import pairwise
 
 from kwire_guide.pages import Kind, MessagePage, OtherPage, Page, table_page
 from kwire_guide.prose import Prose
@@ -43,13 +43,9 @@ class Links:
     alone: bool = False
 
     @property
-    def open(self) -> bool:
-        return self.kind in HERE
-
-    @property
     def listed(self) -> str:
         """The place of the list of pages."""
-        if len(self.links) == 1 or (self.alone and self.kind is Kind.DOCUMENT):
+        if len(self.links) == 1 or self.kind is Kind.DOCUMENT:
             return self.links[0].path
         return "releases/index.html" if self.kind is Kind.UPGRADE else f"index.html#{anchor(self.title)}"
 
@@ -82,13 +78,27 @@ class Site:
         """Return the groups of these kinds, which every page shows."""
         return [links for links in self.nav if links.kind in kinds and not links.alone]
 
+    @cached_property
+    def documentation(self) -> Links:
+        """The pages of the documentation in reading order, without its folders."""
+        pages = [link for links in self.of(Kind.DOCUMENT) for link in links.links]
+        return Links(Kind.DOCUMENT.value, Kind.DOCUMENT, pages)
+
     def menu(self, page: Page) -> Iterator[tuple[str, Sequence[Links]]]:
-        """Yield the groups that a page lists, by kind."""
-        for kind in Kind:
+        """Yield the groups that a page lists, by kind. The documentation has a menu of its own."""
+        if page.kind is Kind.DOCUMENT:
+            yield "", [Links(self.title, Kind.TABLE, [Link("index.html", self.title)])]
+        for kind in (Kind.DOCUMENT,) if page.kind is Kind.DOCUMENT else Kind:
             found = [links for links in self.nav if links.kind is kind]
             groups = [links for links in found if not links.alone or page.path in links.paths]
             if groups:
-                yield kind.value, groups
+                yield kind.value, groups if page.kind is kind or kind is not Kind.DOCUMENT else [self.documentation]
+
+    def lists(self, page: Page, links: Links) -> bool:
+        """Return whether a page lists the pages of a group. Otherwise it has one link to the group."""
+        if len(links.links) == 1 or page.path in links.paths or links.kind in HERE:
+            return True
+        return links.kind is page.kind is Kind.DOCUMENT and page.path in self.documentation.paths
 
     @cached_property
     def _groups(self) -> Mapping[str, Links]:
@@ -98,29 +108,33 @@ class Site:
     def group(self, page: Page) -> Links | None:
         return self._groups.get(page.path)
 
+    @cached_property
+    def _turns(self) -> tuple[Mapping[str, Link], Mapping[str, Link]]:
+        """The page before and the page after each page, by path."""
+        others = [links for links in self.nav if links.kind is not Kind.DOCUMENT or links.alone]
+        pairs = [pair for links in (self.documentation, *others) for pair in pairwise(links.links)]
+        return {then.path: first for first, then in pairs}, {first.path: then for first, then in pairs}
+
     def around(self, page: Page) -> tuple[Link | None, Link | None]:
-        """Return the page before and the page after, in the order of the group."""
-        links = self._groups[page.path].links if page.path in self._groups else ()
-        at = next((number for number, link in enumerate(links) if link.path == page.path), None)
-        if at is None:
-            return None, None
-        return (links[at - 1] if at else None), (links[at + 1] if at + 1 < len(links) else None)
+        """Return the page before and the page after, in the order of the group or of the documentation."""
+        before, after = self._turns
+        return before.get(page.path), after.get(page.path)
 
 
-def navigation(pages: Sequence[Page]) -> list[Links]:
-    """Return all pages in groups, in the order of the kinds."""
+def navigation(pages: Sequence[Page], documentation: Sequence[Links]) -> list[Links]:
+    """Return all pages in groups, in the order of the kinds. The documentation has its groups already."""
     found: list[Links] = []
     for kind in Kind:
         of_kind = [page for page in pages if page.kind is kind]
         if kind is Kind.DOCUMENT:
-            found += _documents([page for page in of_kind if isinstance(page, OtherPage)])
+            found += documentation
         elif kind is Kind.API:
             folders = dict.fromkeys(sorted(page.folder for page in of_kind if isinstance(page, MessagePage)))
             for folder in folders:
                 inside = [page for page in of_kind if isinstance(page, MessagePage) and page.folder == folder]
                 one = len(folders) == 1
                 found.append(
-                    Links(kind.value if one else _title(folder), kind, _links(inside), "" if one else folder)
+                    Links(kind.value if one else folder_title(folder), kind, _links(inside), "" if one else folder)
                 )
         elif of_kind:
             links = _links(of_kind)
@@ -133,24 +147,9 @@ def _links(pages: Sequence[Page]) -> list[Link]:
     return [Link(one.path, one.title, _key(one), one.doc) for one in sorted(pages, key=_order)]
 
 
-def _documents(pages: Sequence[OtherPage]) -> Iterator[Links]:
-    """Yield the pages of the top and of its folders, and each folder below with its first page."""
-    below: dict[str, list[Link]] = {}
-    top: list[Link] = []
-    for page in pages:
-        link = Link(page.path, page.title, doc=page.doc)
-        if not page.folder or page.folder not in below:
-            top.append(link)
-        if page.folder:
-            below.setdefault(page.folder, []).append(link)
-    if top:
-        yield Links(Kind.DOCUMENT.value, Kind.DOCUMENT, top)
-    for folder, links in below.items():
-        yield Links(_title(PurePosixPath(folder).name), Kind.DOCUMENT, links, alone=True)
-
-
-def _title(folder: str) -> str:
-    return folder.replace("_", " ").replace("-", " ").capitalize()
+def folder_title(name: str) -> str:
+    """Return the title of the group of a folder with this name."""
+    return name.replace("_", " ").replace("-", " ").capitalize()
 
 
 def _key(page: Page) -> int | None:
@@ -187,7 +186,7 @@ def index_page(
         start=start.body if start else "",
         removal=next((page for page in reversed(others) if page.kind is Kind.UPGRADE and _removes(page)), None),
         newest=next((page for page in reversed(others) if page.kind is Kind.UPGRADE), None),
-        apis=[(group, _title(group), [row for row in rows if row["group"] == group]) for group in groups],
+        apis=[(group, folder_title(group), [row for row in rows if row["group"] == group]) for group in groups],
         listeners=sorted({name for page in apis for name in page.messages[0].message.listeners}),
         groups=groups,
         statuses=sorted({str(row["status"]) for row in rows if row["status"]}),

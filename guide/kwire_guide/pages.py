@@ -126,13 +126,9 @@ class MessagePage(Page):
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template. ``content`` are its variables, ``names`` are further names for the search.
-
-    ``folder`` is the folder of a page of the documentation.
-    """
+    """A page with its own template. ``content`` are its variables, ``names`` are further names for the search."""
 
     template: str
-    folder: str = ""
     names: Sequence[str] = ()
     content: Mapping[str, object] = field(default_factory=dict)
 

@@ -22,12 +22,15 @@ Follow = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading below the title: its anchor, its text, the text of its section and the words of its code."""
+    """A heading below the title: its anchor, its text, the text of its section, the words of its code, and the
+    addresses of its links."""
 
     anchor: str
     title: str
     text: str
     names: tuple[str, ...]
+    level: int = 2
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,19 +120,26 @@ def _linked(text: str) -> Iterator[Token]:
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
     """Yield the title and every heading with the text up to the next heading."""
-    anchor = title = ""
+    opening = inline = tokens[0]
     texts: list[str] = []
     names: dict[str, None] = {}
+    links: dict[str, None] = {}
+
+    def section() -> Heading:
+        level = int(opening.tag[1:])
+        return Heading(str(opening.attrGet("id")), _plain(inline), " ".join(texts), tuple(names), level, tuple(links))
+
     for before, token in pairwise(tokens):
         if before.type == "heading_open":
             if before.tag != "h1":
-                yield Heading(anchor, title, " ".join(texts), tuple(names))
-            anchor, title, texts, names = str(before.attrGet("id")), _plain(token), [], {}
+                yield section()
+            opening, inline, texts, names, links = before, token, [], {}, {}
         elif token.type == "inline":
             texts.append(_plain(token))
-            found = (child.content for child in token.children or () if child.type == "code_inline")
-            names |= dict.fromkeys(found)
-    yield Heading(anchor, title, " ".join(texts), tuple(names))
+            children = token.children or ()
+            names |= dict.fromkeys(child.content for child in children if child.type == "code_inline")
+            links |= dict.fromkeys(str(child.attrGet("href")) for child in children if child.type == "link_open")
+    yield section()
 
 
 def _wide_tables(tokens: Sequence[Token]) -> list[Token]:

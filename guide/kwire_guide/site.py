@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from kwire_guide.assets import assets
-from kwire_guide.chapters import Chapter
-from kwire_guide.documents import Document
+from kwire_guide.doc_pages import documentation, prose_pages
 from kwire_guide.examples import Examples
 from kwire_guide.fields import Names
 from kwire_guide.inputs import Inputs, read_inputs
@@ -74,7 +73,7 @@ def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> 
     releases = Releases(inputs.history)
     messages = list(_message_pages(inputs, releases))
     others = [
-        *_prose_pages(inputs),
+        *prose_pages(inputs.chapters, inputs.documents),
         *table_pages(inputs.schema, inputs.errors, messages, releases.names),
         *release_pages(inputs.history, releases, messages, inputs.title.removesuffix(" protocol")),
     ]
@@ -145,20 +144,6 @@ def title_of(group: ModuleGroup) -> str:
     return first.name.removesuffix(endings.get(first.kind, ""))
 
 
-def _prose_pages(inputs: Inputs) -> Iterator[OtherPage]:
-    texts: tuple[Chapter | Document, ...] = (*inputs.chapters, *inputs.documents)
-    for text in texts:
-        yield OtherPage(
-            path=text.path,
-            title=text.prose.title,
-            kind=Kind.DOCUMENT if isinstance(text, Document) else Kind.CHAPTER,
-            folder=text.folder if isinstance(text, Document) else "",
-            doc=text.prose.about,
-            template="prose.html.jinja",
-            content={"body": text.prose.body},
-        )
-
-
 def _site(inputs: Inputs, releases: Releases, messages: Sequence[MessagePage], others: Sequence[OtherPage]) -> Site:
     count = sum(len(page.messages) for page in messages)
     span = f"{releases.names[0]} to {releases.newest}, " if releases.names else ""
@@ -176,6 +161,6 @@ def _site(inputs: Inputs, releases: Releases, messages: Sequence[MessagePage], o
         url=inputs.url,
         newest=releases.newest,
         lines=releases.lines,
-        nav=navigation([*messages, *others]),
+        nav=navigation([*messages, *others], documentation(inputs.documents)),
         counts=[(number, name) for name, number in counts.items() if number],
     )

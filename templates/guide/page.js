@@ -283,14 +283,23 @@ async function copied(text, button) {
   setTimeout(() => { button.textContent = button.dataset.told; }, 2000);
 }
 
-// What is copied of a console are its commands, without the prompt.
+// Of a console, the commands without prompts; other text as it is.
+function commands(text) {
+  if (!/^\$ /m.test(text)) return text;
+  let continued = false;
+  const lines = text.split("\n").filter(line => {
+    const kept = continued || line.startsWith("$ ");
+    continued = kept && line.endsWith("\\");
+    return kept;
+  });
+  return lines.map(line => line.replace(/^\$ /, "")).join("\n");
+}
+
 function copyable(pre) {
   if (pre.parentElement.matches(".code")) return;
   const button = make("button", { type: "button", class: "copy" }, "Copy");
   button.addEventListener("click", () => {
-    const lines = pre.textContent.split("\n");
-    const commands = lines.filter((line, at) => line.startsWith("$ ") || /\\$/.test(lines[at - 1] ?? ""));
-    copied(commands.length ? commands.map(line => line.replace(/^\$ /, "")).join("\n") : pre.textContent, button);
+    copied(commands(pre.textContent), button);
   });
   const box = make("div", { class: "code" });
   pre.replaceWith(box);

@@ -487,13 +487,20 @@ def test_blocks_of_code_are_copied_without_prompts_and_fields_as_links(folder: P
         let clipboard = "";
         const write = async text => { clipboard = text; };
         Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
-        one("pre").parentElement.querySelector(".copy").click();
-        await soon();
-        tell({ clipboard });
+        const found = [];
+        for (const text of [one("pre").textContent, "$ a \\\\\\n  --b\\nprinted\\n$ c\\n", "one \\\\\\n  two\\n"]) {
+          one("pre").textContent = text;
+          one("pre").parentElement.querySelector(".copy").click();
+          await soon();
+          found.push(clipboard);
+        }
+        tell({ found });
         """,
     )
-    assert result["clipboard"].startswith("kwirec guide message_defs/kafka")
-    assert "\n" not in result["clipboard"]
+    command, console, other = result["found"]
+    assert command.startswith("kwirec guide message_defs/kafka")
+    assert "\n" not in command
+    assert (console, other) == ("a \\\n  --b\nc", "one \\\n  two\n")
 
 
 def test_fields_have_half_of_the_width_and_no_word_is_broken(folder: Path) -> None:

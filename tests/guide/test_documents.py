@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_guide.doc_pages import contents, documentation, prose_pages
 from kwire_guide.documents import DocumentError, read_documents
 from kwire_guide.inputs import read_inputs
 from kwire_guide.kips import read_kips
+from kwire_guide.nav import Site
+from kwire_guide.pages import Kind
 from kwire_guide.prose import read_prose, slug
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import clock
@@ -53,6 +57,63 @@ def test_folders_below_are_groups_and_start_with_their_readme(tmp_path: Path) ->
         ("project/docs/rules/README.html", "docs/rules"),
         ("project/docs/rules/A.html", "docs/rules"),
     ]
+
+
+def test_the_map_gives_the_menu_and_the_order_of_pages(tmp_path: Path) -> None:
+    """A folder whose pages are all on the map is no group of its own. Other folders have a menu of their own."""
+    index = "# All\n\n## First: now\n\n[b](b.md) [web](https://a.example)\n\n### Deeper\n\n[a](a.md#x) [b](b.md)\n"
+    where = project(
+        tmp_path,
+        README_md="# P\n\n## Read\n\n[docs](docs/README.md)",
+        docs__README_md=f"{index}\n## None\n\n## Last\n\n[rules](rules/README.md), [y](how/y.md), [x](how/x.md)",
+        **{f"docs__{name}_md": f"# {name}" for name in ("a", "b", "c", "rules__K1", "rules__README")},
+        docs__how__x_md="# how__x",
+        docs__how__y_md="# how__y",
+    )
+    documents = read_documents([where / "README.md", where / "docs"])
+    groups = documentation(documents)
+    assert [(one.title, [link.title for link in one.links], one.alone) for one in groups] == [
+        ("Overview", ["P", "All"], False),
+        ("First", ["b", "a"], False),
+        ("Last", ["rules__README", "how__y", "how__x"], False),
+        ("More", ["c"], False),
+        ("Rules", ["rules__README", "rules__K1"], True),
+    ]
+    site = Site(title="S", subtitle="", about="", url="", newest="", lines=[], nav=groups)
+    pages = {page.path.removeprefix("project/docs/"): page for page in prose_pages([], documents)}
+
+    def seen(path: str) -> tuple[list[str], list[str]]:
+        """The groups of the menu, with a sign before those that are one link, and the pages around."""
+        page = pages[path]
+        titles = [
+            one.title if site.lists(page, one) else f"> {one.title}" for _, menu in site.menu(page) for one in menu
+        ]
+        return titles, [link.title if link else "" for link in site.around(page)]
+
+    assert seen("b.html") == (["S", "Overview", "First", "Last", "More"], ["All", "a"])
+    assert seen("c.html")[1] == ["how__x", ""]
+    assert seen("rules/K1.html") == (
+        ["S", "> Overview", "> First", "> Last", "More", "Rules"],
+        ["rules__README", ""],
+    )
+    other = replace(pages["b.html"], path="types.html", kind=Kind.TABLE)
+    assert [(one.title, one.listed) for _, menu in site.menu(other) for one in menu] == [
+        ("Documentation", "project/README.html")
+    ]
+
+
+def test_documents_without_a_map_are_one_group(tmp_path: Path) -> None:
+    (links,) = documentation(read_documents([project(tmp_path, b_md="# B", a_md="# A")]))
+    assert (links.title, [link.title for link in links.links], links.folder) == ("Documentation", ["A", "B"], "")
+
+
+def test_long_pages_list_only_headings_of_the_first_level() -> None:
+    def listed(*markdown: str) -> list[str]:
+        return [heading.title for heading in contents(read_prose("\n\n".join(["# T", *markdown])).headings)]
+
+    assert listed("## A", "### B", "#### C") == ["A", "B"]
+    assert listed("## A") == []
+    assert listed("## A", *["### B"] * 40, "## C") == ["A", "C"]
 
 
 def test_pictures_are_in_the_page_and_missing_ones_are_text(tmp_path: Path) -> None:
