@@ -182,7 +182,7 @@ def modules(folder: str) -> list[Path]:
 def files_of(heading: str) -> list[str]:
     """The files that a walk in ARCHITECTURE.md names, in its order."""
     _, _, section = (ROOT / "ARCHITECTURE.md").read_text().partition(f"\n### {heading}\n")
-    rows = [line for line in re.split(r"\n##", section)[0].splitlines() if line.startswith("|")]
+    rows = re.findall(r"^(?:\d+\.|  ) .*", re.split(r"\n##", section)[0], re.MULTILINE)
     places = {name: folder for folder, (name, _, _) in PACKAGES.items()}
     named = re.findall(r"`(\w+)(/[\w/]+\.(?:py|jinja))`", "\n".join(rows))
     return [places.get(first, first) + rest for first, rest in named]

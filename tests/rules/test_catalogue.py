@@ -35,7 +35,7 @@ def test_explanation(number: str, snapshot: SnapshotAssertion) -> None:
 
 def test_pages_are_up_to_date() -> None:
     """`kwirec.catalogue.write_pages` writes them anew."""
-    there = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md")}
+    there = {path.name: path.read_text(encoding="utf-8") for path in PAGES.glob("*.md") if path.name != "changes.md"}
     assert there == catalogue.pages()
 
 

@@ -31,5 +31,8 @@ def explain(code: str) -> None:
 @click.command("rule-pages", hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def rule_pages(folder: Path) -> None:
-    """Write a documentation page for every code."""
+    """Write a documentation page for every code, and one that lists the rules of diff."""
+    from kwirec.diff.report import rules_page
+
     catalogue.write_pages(folder)
+    (folder / "changes.md").write_text(rules_page(), encoding="utf-8", newline="\n")

@@ -18,6 +18,7 @@ from kwirec.diff.changes import AnyMessageChange
 from kwirec.diff.judge import JudgedChange, Judgement
 from kwirec.diff.markdown import render_markdown
 from kwirec.diff.rule import Level, Rule
+from kwirec.diff.rules import RULES
 from kwirec.diff.sides import Side
 from kwirec.json_text import json_line
 
@@ -88,6 +89,20 @@ def explain_rule(rule: Rule) -> str:
         textwrap.indent(waiver, "    "),
     ]
     return "\n\n".join(paragraphs) + "\n"
+
+
+RULES_PAGE = """\
+# Rules of `kwirec diff`
+
+This reference lists all rules by level. `kwirec explain FIELD_REORDERED` explains one. [Comparing
+definitions](../diff.md) describes the levels.
+
+"""
+
+
+def rules_page() -> str:
+    """Return the page of the documentation that lists all rules."""
+    return RULES_PAGE + list_rules(RULES, "markdown")
 
 
 def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
