@@ -207,19 +207,14 @@ LIMITS = {
     "decompressed bytes of a batch": ("kwire.compression.DEFAULT_LIMIT",),
     "records and headers of a batch": ("kwire.records.loops.MAX_OBJECTS",),
     "records of batches that become columns": ("kwire.arrow.records.ROWS", "kwire.arrow.records.BYTES"),
-    "bytes of rows of a table": ("kwire_inspect.rows.BATCH_BYTES",),
-    "bytes of damage in a segment": ("kwire.records.errors.MAX_KEPT",),
     "errors of a segment": ("kwire.logs.segment.MAX_ERRORS", "kwire.logs.window.WINDOW"),
     "bytes of a broker's response": ("kwire.command.connecting.MAX_RESPONSE", "kwire.client.client.MAX_RESPONSE"),
     "bytes of JSON that": ("kwire.command.json_input.MAX_BODY", "kwire.command.json_input.MAX_VALUES"),
-    "nodes and features that": ("kwire.command.broker.MAX_LINES",),
     "lines of a message in a trace": ("kwire.trace.spans.MAX_SPANS",),
     "records of a batch in a trace": ("kwire.trace.batches.MAX_RECORDS",),
     "records of all compressed": ("kwire.trace.batches.MAX_COUNTED", "kwire.trace.batches.MAX_DECOMPRESSED"),
-    "bytes of a key or value in a trace": ("kwire.trace.batches.MAX_BYTES",),
     "bytes that `kwire decode` reads": ("kwire.command.input_bytes.MAX_INPUT",),
     "lines of all frames": ("kwire.command.decode.MAX_LINES", "kwire.trace.spans.MAX_SPANS"),
-    "bytes of a value that": ("kwire.trace.page.MAX_BYTES",),
     "bytes of a message that": ("kwire.command.decode.MAX_DECODED",),
     "levels of structs": ("kwirec.validation.types.MAX_NESTING",),
     "fields of a message": ("kwirec.validation.types.MAX_FIELDS",),
@@ -229,9 +224,7 @@ LIMITS = {
     "bytes of definitions that": ("kwirec.diagnostics.reading.MAX_BYTES",),
     "findings of a run": ("kwirec.diagnostics.diagnostic.MAX_FINDINGS",),
     "bytes of a frame of a capture": ("kwire.frames.MAX_DECODED", "kwire.interpreter.large.MAX_VALUES"),
-    "levels of arrays and objects": ("kwire.logs.json_text.MAX_DEPTH",),
     "bytes of the header of a frame": ("kwire.protocol.MAX_HEADER",),
-    "bytes of the value of a control": ("kwire.records.control.MAX_SIZE",),
     "bytes of key, value and headers": ("kwire_inspect.segments.rows.MAX_RECORD",),
     "bytes of a line of a log": ("kwire_inspect.text_logs.lines.LONGEST",),
     "tunnels, one in the other": (
@@ -242,15 +235,10 @@ LIMITS = {
         "kwire_inspect.capture.unwrapping.MAX_BYTES",
         "kwire_inspect.capture.unwrapping.MAX_DATAGRAMS",
     ),
-    "encapsulations of a file": ("kwire_inspect.capture.pcap.MAX_REASONS",),
     "bytes of a key log": ("kwire_inspect.tls.decryption.MAX_BYTES",),
     "bytes of TLS connections": (
         "kwire_inspect.tls.decryption.HELD",
         "kwire_inspect.tls.connection.MAX_HELD",
-    ),
-    "numbers with which records": (
-        "kwire_inspect.tls.connection.TRIES",
-        "kwire_inspect.tls.connection.MORE_TRIES",
     ),
     "bytes of packets that wait": (
         "kwire_inspect.capture.tcp.HELD",
@@ -258,7 +246,6 @@ LIMITS = {
     ),
     "open connections of a capture": ("kwire_inspect.capture.tcp.MAX_CONNECTIONS",),
     "bytes of a packet": ("kwire_inspect.capture.packet_files.LONGEST",),
-    "error codes of a row": ("kwire_inspect.connections.error_codes.MAX_CODES",),
     "characters of the name of a client": (
         "kwire_inspect.connections.request_context.LONGEST",
         "kwire_inspect.tables.clients.MAX_IDENTITY",
@@ -272,10 +259,6 @@ LIMITS = {
         "kwire_inspect.text_logs.dumps.MAX_VALUES",
         "kwire_inspect.text_logs.dumps.MAX_JSON",
     ),
-    "bytes of an index": (
-        "kwire_inspect.segments.reading.MAX_INDEX",
-        "kwire_inspect.stored.MAX_MARKER",
-    ),
     "a listing of a store": (
         "kwire_inspect.storage.stores.MAX_LISTING_SECONDS",
         "kwire_inspect.storage.stores.MAX_LISTING_BYTES",
@@ -285,13 +268,8 @@ LIMITS = {
         "kwire_inspect.storage.archives.MAX_ZEROS",
         "kwire_inspect.storage.archives.MAX_MEMBERS",
     ),
-    "bytes of a header of a tar": (
-        "kwire_inspect.storage.archives.MAX_HEADER",
-        "kwire_inspect.storage.archives.MAX_LIST",
-    ),
     "bytes of the standard input": ("kwire_inspect.storage.places.PEEK",),
     "the same of one connection of a stream": ("kwire_spark.streams.ends.STATE",),
-    "characters of a broker's text": ("kwire.client.client.MAX_TEXT",),
 }
 """How a row of the tables in `docs/security.md` begins, with the constants whose values it states."""
 
