@@ -1,9 +1,10 @@
 """``python -m tools.examples`` picks the bytes that the protocol guide shows from recordings of real brokers.
 
-For every layout it picks the bytes that show most fields, and the shortest among equals. It writes
-``message_defs/kafka/examples.jsonl`` with these kinds of examples, each of at most 700 bytes:
+For every layout, and for every pair of layouts of a request and its response, it picks the bytes that show most
+fields, and the shortest among equals. Messages of more than 700 bytes are the last choice. It writes
+``message_defs/kafka/examples.jsonl`` with these kinds of examples:
 
-- frames of requests and responses,
+- exchanges of a request and its response,
 - records of the logs of coordinators and of the metadata, without the numbers before the message,
 - control records,
 - the bytes that members of groups embed in these.
@@ -12,7 +13,7 @@ For every layout it picks the bytes that show most fields, and the shortest amon
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from kwire.logs import InternalRecord, embedded, internal_records, scan
@@ -29,46 +30,64 @@ from tools import ROOT, UNION
 
 FRAMES = ROOT / "tests" / "data" / "real_frames" / "frames.jsonl"
 LOGS = ROOT / "tests" / "data" / "logs"
-LONGEST = 700
+LONG = 700
+
+Recording = tuple[str, int, Sequence[tuple[str, bytes, Trace]]]
+"""The broker, the version, and the messages that belong together, with their names, bytes and traces."""
 
 
 def main() -> None:
     layouts = lower(load([UNION], Report()).schema).by_message
-    best: dict[tuple[str, str], tuple[tuple[int, int], dict[str, object]]] = {}
-    for source, name, version, data, trace in chain(frames(), records()):
-        layout = layouts[name].get(version)
-        if layout is None or trace.error or len(data) > LONGEST:
+    best: dict[tuple[str, ...], tuple[tuple[bool, int, int], list[dict[str, object]]]] = {}
+    for source, version, messages in chain(exchanges(), records()):
+        if any(trace.error or version not in layouts[name] for name, _, trace in messages):
             continue
-        places, spans = {row.place for row in rows(layout)}, trace.spans[body(trace, name, version) :]
-        shown = len({place_of_span(span, places) for span in spans if span.end > span.start})
-        line = {"source": f"Kafka {source}", "message": name, "version": version, "hex": data.hex()}
-        score = shown, -len(data)
-        if (name, layout.fingerprint) not in best or score > best[name, layout.fingerprint][0]:
-            best[name, layout.fingerprint] = score, line
+        key, shown, size = [], 0, 0
+        for name, data, trace in messages:
+            layout = layouts[name][version]
+            places, spans = {row.place for row in rows(layout)}, trace.spans[body(trace, name, version) :]
+            key += [name, layout.fingerprint]
+            shown += len({place_of_span(span, places) for span in spans if span.end > span.start})
+            size += len(data)
+        score = all(len(data) <= LONG for _, data, _ in messages), shown, -size
+        if tuple(key) not in best or score > best[tuple(key)][0]:
+            best[tuple(key)] = score, [
+                {"source": f"Kafka {source}", "message": name, "version": version, "hex": data.hex()}
+                for name, data, _ in messages
+            ]
     lines = sorted(
-        (line for _, line in best.values()), key=lambda line: (str(line["message"]), str(line["version"]).zfill(3))
+        (line for _, found in best.values() for line in found),
+        key=lambda line: (str(line["message"]), str(line["version"]).zfill(3)),
     )
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (UNION / EXAMPLES).write_text(text, "utf-8")
     print(f"{len(lines)} examples, {len(text):,} bytes")
 
 
-def frames() -> Iterator[tuple[str, str, int, bytes, Trace]]:
-    """Yield the broker, message, version, bytes and trace of every frame."""
+def exchanges() -> Iterator[Recording]:
+    """Yield every request that was answered, with its response."""
     for line in FRAMES.read_text("utf-8").splitlines():
         found = json.loads(line)
+        if not found["response"]:
+            continue
         key, version = found["api_key"], found["version"]
-        data = bytes.fromhex(found["request"])
-        name = PROTOCOL.request(key).__name__
-        yield found["broker"], name, version, data, trace_request(PROTOCOL, data, expand=expand_records)
-        if found["response"]:
-            data = bytes.fromhex(found["response"])
-            trace = trace_response(PROTOCOL, data, key, version, expand=expand_records)
-            yield found["broker"], PROTOCOL.response(key).__name__, version, data, trace
+        request, response = bytes.fromhex(found["request"]), bytes.fromhex(found["response"])
+        yield (
+            found["broker"],
+            version,
+            (
+                (PROTOCOL.request(key).__name__, request, trace_request(PROTOCOL, request, expand=expand_records)),
+                (
+                    PROTOCOL.response(key).__name__,
+                    response,
+                    trace_response(PROTOCOL, response, key, version, expand=expand_records),
+                ),
+            ),
+        )
 
 
-def records() -> Iterator[tuple[str, str, int, bytes, Trace]]:
-    """Yield the same for the messages of stored records."""
+def records() -> Iterator[Recording]:
+    """Yield every message of stored records."""
     for folder in sorted(LOGS.glob("*/__*-0")):
         release = folder.parent.name.partition("-")[0]
         for file in sorted(one.path for one in scan(folder)):
@@ -76,9 +95,8 @@ def records() -> Iterator[tuple[str, str, int, bytes, Trace]]:
                 for message, version, raw in messages(row.record):
                     data = message.encode(version)
                     if raw.endswith(data):  # not what another version of the reader writes otherwise
-                        yield release, type(message).__name__, version, data, trace_message(
-                            type(message), data, version
-                        )
+                        trace = trace_message(type(message), data, version)
+                        yield release, version, ((type(message).__name__, data, trace),)
 
 
 def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:

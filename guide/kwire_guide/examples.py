@@ -1,7 +1,8 @@
-"""One example for each layout of a message: a frame that was recorded, or one that is made up.
+"""The example of each version of a message: a frame that was recorded, or one that is made up.
 
 ``examples.jsonl`` in a folder of definitions has recorded frames, an object a line: ``source``, such as
-``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header and without its size.
+``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header and without its size. A request
+and a response of the same version are one exchange.
 """
 
 from __future__ import annotations
@@ -23,6 +24,12 @@ from kwirec.lowering.headers import header_versions
 
 EXAMPLES = "examples.jsonl"
 
+_EXCHANGES = {
+    True: " Request and response belong together.",
+    False: " No exchange of this version was recorded.",
+    None: "",
+}
+
 
 class BadExampleError(ValueError):
     """Bytes of an example that its layout does not fit."""
@@ -42,7 +49,8 @@ class Recorded:
 class Example:
     """The bytes of a version with all spans, the header's spans first. ``source`` is empty for a made-up example.
 
-    The body starts at the span with the index ``body``.
+    The body starts at the span with the index ``body``. ``exchange`` says whether request and response were recorded
+    together. It is ``None`` for messages that are neither.
     """
 
     version: int
@@ -50,14 +58,15 @@ class Example:
     data: bytes
     spans: tuple[Span, ...]
     body: int
+    exchange: bool | None = None
 
     @property
     def origin(self) -> str:
-        """One sentence on where the bytes are from."""
+        """The source of the bytes."""
         size = f"{len(self.data)} byte{'s' * (len(self.data) != 1)}"
-        if self.source:
-            return f"Version {self.version}, as {self.source} read or wrote it: {size}."
-        return f"Version {self.version}, made up: every field is set, every array has one element; {size}."
+        made_up = "made up: every field is set, every array has one element;"
+        where = f"as {self.source} read or wrote it:" if self.source else made_up
+        return f"Version {self.version}, {where} {size}.{_EXCHANGES[self.exchange]}"
 
     @property
     def size(self) -> str:
@@ -90,7 +99,7 @@ def _recorded(source: str, message: str, version: int, hex: str) -> Recorded:
 
 
 class Examples:
-    """Finds the example of a layout. ``classes`` has, for each message, the shown names of its structs."""
+    """Finds the examples of a message. ``classes`` has, for each message, the shown names of its structs."""
 
     def __init__(
         self, layouts: Layouts, recorded: Iterable[Recorded], classes: Mapping[str, Mapping[str, str]]
@@ -101,21 +110,43 @@ class Examples:
         for one in recorded:
             self.recorded.setdefault((one.message, one.version), one)
 
-    def of(self, message: Message, layout: MessageLayout, versions: Iterable[int]) -> Example:
-        """Return the example of a layout that the ``versions`` of a message have: of the newest recorded version, if
-        any.
+    def of(self, message: Message) -> Mapping[int, Example]:
+        """Return the example of each version.
+
+        Versions with the same bytes of request and response share the newest exchange that was recorded.
         """
-        newest_first = sorted(versions, reverse=True)
-        for version in newest_first:
-            if found := self.recorded.get((message.name, version)):
-                return self.read(message, layout, version, found.data, found.source)
-        version = newest_first[0]
+        own, partner = self.layouts.by_message[message.name], _partner(message)
+        other = self.layouts.by_message.get(partner, {})
+        examples: dict[tuple[int, bool | None], Example] = {}
+        found = {}
+        for version, layout in own.items():
+            alike = [one for one in sorted(own, reverse=True) if own[one] == layout]
+            recorded = [one for one in alike if (message.name, one) in self.recorded]
+            exchanges = (one for one in recorded if (partner, one) in self.recorded and other[one] == other[version])
+            paired = next(exchanges, None)
+            key = (recorded or alike)[0] if paired is None else paired, paired is not None if other else None
+            if key not in examples:
+                examples[key] = self._example(message, layout, *key)
+            found[version] = examples[key]
+        return found
+
+    def _example(self, message: Message, layout: MessageLayout, version: int, exchange: bool | None) -> Example:
+        if line := self.recorded.get((message.name, version)):
+            return self.read(message, layout, version, line.data, line.source, exchange)
         header, given = self.header(message, version)
         head = synthetic_bytes(header, header.VALID_VERSIONS[0], given) if header else b""
         body = synthetic_bytes(self.class_of(layout, version), version)
-        return self.read(message, layout, version, head + body, "")
+        return self.read(message, layout, version, head + body, "", exchange)
 
-    def read(self, message: Message, layout: MessageLayout, version: int, data: bytes, source: str) -> Example:
+    def read(
+        self,
+        message: Message,
+        layout: MessageLayout,
+        version: int,
+        data: bytes,
+        source: str,
+        exchange: bool | None = None,
+    ) -> Example:
         header, _ = self.header(message, version)
         head = trace_message(header, data, header.VALID_VERSIONS[0], whole=False) if header else Trace(data, [])
         trace = head if head.error else head.then(self.class_of(layout, version), version, STRICT, expand_records)
@@ -123,7 +154,7 @@ class Examples:
             raise BadExampleError(str(trace.error))
         if unread := next((span for span in trace.spans if span.kind == "?"), None):
             raise BadExampleError(f"{message.name} v{version}, byte {unread.start}: {unread.path} cannot be read")
-        return Example(version, source, data, tuple(trace.spans), len(head.spans))
+        return Example(version, source, data, tuple(trace.spans), len(head.spans), exchange)
 
     def class_of(self, layout: MessageLayout, version: int) -> type[RuntimeMessage]:
         return message_class(layout, version, self.classes.get(layout.message, {}))
@@ -144,3 +175,12 @@ class Examples:
             "ClientId": "example",
         }
         return self.class_of(layout, number) if layout else None, given
+
+
+def _partner(message: Message) -> str:
+    """Return the name of the response of a request, or of the request of a response. Empty for other messages."""
+    if not message.is_rpc:
+        return ""
+    is_request = message.kind is MessageKind.REQUEST
+    name = message.name.removesuffix("Request" if is_request else "Response")
+    return f"{name}{'Response' if is_request else 'Request'}"

@@ -57,13 +57,12 @@ again = PROTOCOL.encode_response(response, {version}, correlation_id=7)"""
 
 @dataclass(frozen=True)
 class LayoutView:
-    """The bytes of one or more ``versions``: the grammar as text, a row a field, and an example."""
+    """The bytes of one or more ``versions``: the grammar as text, and a row a field."""
 
     layout: MessageLayout
     versions: tuple[int, ...]
     rows: tuple[Row, ...]
     grammar: str
-    example: Example
 
     @property
     def range(self) -> str:
@@ -103,6 +102,7 @@ class MessageView:
     part: str
     fields: Sequence[FieldRow]
     layouts: Sequence[LayoutView]
+    examples: Mapping[int, Example]
     versions: Sequence[VersionView]
     changes: Sequence[VersionChange]
     remarks: Mapping[int, Sequence[str]]
@@ -127,6 +127,10 @@ class MessageView:
     @property
     def newest_layout(self) -> LayoutView:
         return self.layouts[self.newest.layout]
+
+    @property
+    def newest_example(self) -> Example:
+        return self.examples[self.newest.version]
 
     @cached_property
     def newest_rows(self) -> Mapping[str, Row]:
@@ -187,7 +191,7 @@ class MessageView:
 
     def python(self, package: str, module: str) -> str:
         """Return Python code that reads and writes the bytes of the example with the generated package."""
-        example = self.newest_layout.example
+        example = self.newest_example
         use = {MessageKind.REQUEST: _REQUEST, MessageKind.RESPONSE: _RESPONSE}.get(self.message.kind, _PLAIN)
         text = (use if example.body else _PLAIN).format(
             name=self.name, version=example.version, key=self.message.api_key, hex=example.data.hex()
@@ -203,15 +207,21 @@ class MessageView:
         kinds: list[str] = []
         index = {field.place: number for number, field in enumerate(self.fields)}
         layouts = [
-            {
-                "versions": one.range,
-                "rows": [[index[row.place], row.shown, row.size, row.depth] for row in one.rows],
-                "example": self._example(one.example, index, kinds),
-            }
+            {"versions": one.range, "rows": [[index[row.place], row.shown, row.size, row.depth] for row in one.rows]}
             for one in self.layouts
         ]
-        versions = {one.version: [one.layout, one.facts] for one in self.versions}
-        found = {"newest": self.newest.version, "versions": versions, "kinds": kinds, "layouts": layouts}
+        different = list({id(one): one for one in self.examples.values()}.values())
+        number = {id(one): at for at, one in enumerate(different)}
+        versions = {
+            one.version: [one.layout, one.facts, number[id(self.examples[one.version])]] for one in self.versions
+        }
+        found = {
+            "newest": self.newest.version,
+            "versions": versions,
+            "examples": [self._example(one, index, kinds) for one in different],
+            "kinds": kinds,
+            "layouts": layouts,
+        }
         return json.dumps(found, separators=(",", ":"), ensure_ascii=True)
 
     def _example(self, example: Example, index: Mapping[str, int], kinds: list[str]) -> dict[str, object]:
@@ -281,13 +291,14 @@ def message_view(
         lines = rows(one)
         title = f"{message.name} ({'Version' if len(versions) == 1 else 'Versions'} {runs_text(versions)})"
         text = "\n".join(grammar(one, lines, title))
-        found.append(LayoutView(one, versions, lines, text, examples.of(message, one, versions)))
+        found.append(LayoutView(one, versions, lines, text))
     rows_of = {version: found[distinct.index(layout)].rows for version, layout in by_version.items()}
     return MessageView(
         message=message,
         part=part_of(message),
         fields=field_rows(message),
         layouts=found,
+        examples=examples.of(message),
         versions=list(_versions(matrix, distinct, releases)),
         changes=changes(rows_of, {version: layout.is_flexible for version, layout in by_version.items()}),
         remarks=remarks(message.decl, by_version),

@@ -62,9 +62,9 @@ def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterat
         for listed in page.errors:
             seen.setdefault(str(listed.code), {})[page.title] = f"{page.path}#errors"
         for view in page.messages:
-            for layout in view.layouts:
-                if layout.example.source:
-                    for span in layout.example.spans:
+            for example in view.examples.values():
+                if example.source:
+                    for span in example.spans:
                         if span.name.endswith("error_code") and span.kind == "int16":
                             seen.setdefault(str(span.value), {}).setdefault(page.title, page.path)
     for one in sorted(errors, key=lambda error: error.code.value):

@@ -65,8 +65,9 @@ class Message {
     const known = value => value in this.data.versions;
     this.version = known(version) ? version : String(this.data.newest);
     this.other = known(other) && other !== this.version ? other : "";
-    const [layout, facts] = this.data.versions[this.version];
+    const [layout, facts, example] = this.data.versions[this.version];
     this.layout = this.data.layouts[layout];
+    this.example = this.data.examples[example];
     for (const radio of this.radios) radio.checked = radio.value === this.version;
     if (this.select) this.select.value = this.other;
     const label = this.radios.find(radio => radio.checked).closest("label");
@@ -205,7 +206,7 @@ class Message {
   }
 
   drawBytes() {
-    const { hex, spans, origin, command } = this.layout.example;
+    const { hex, spans, origin, command } = this.example;
     const size = hex.length / 2;
     this.article.querySelector(".origin").textContent = origin;
     const before = this.article.querySelector(".before");
@@ -236,7 +237,7 @@ class Message {
     for (const lit of this.article.querySelectorAll(".lit")) lit.classList.remove("lit");
     const found = target?.closest?.("[data-span], [data-field]");
     if (!found || !this.article.contains(found)) return;
-    const { spans } = this.layout.example;
+    const { spans } = this.example;
     let field = Number(found.dataset.field ?? -1);
     let lit = [];
     if (found.dataset.span !== undefined && Number(found.dataset.span) >= 0) {
@@ -256,7 +257,7 @@ class Message {
   click(event) {
     const copy = event.target.closest("[data-copy]");
     if (copy) {
-      copied(copy.dataset.copy === "hex" ? this.layout.example.hex : this.article.querySelector(".command").textContent, copy);
+      copied(copy.dataset.copy === "hex" ? this.example.hex : this.article.querySelector(".command").textContent, copy);
     } else if (event.target.closest("[data-span], .line, .box")) {
       this.pinned = !this.pinned;
       this.light(event.target);

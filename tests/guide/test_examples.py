@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,17 +36,44 @@ from tools import examples as tool
 
 
 @pytest.fixture(scope="module")
-def examples(union: Inputs) -> list[tuple[str, Example]]:
-    """Every example of the protocol with its message."""
+def found(union: Inputs) -> Mapping[str, Mapping[int, Example]]:
+    """The examples of every message of the protocol."""
     classes = {message: names for group in group_modules(union.schema) for message, names in group.names.items()}
-    found = Examples(union.layouts, union.recorded, classes)
-    made = []
-    for message in union.schema.messages:
-        by_version = union.layouts.by_message[message.name]
-        for layout in dict.fromkeys(by_version.values()):
-            versions = [version for version, one in by_version.items() if one == layout]
-            made.append((message.name, found.of(message, layout, versions)))
-    return made
+    examples = Examples(union.layouts, union.recorded, classes)
+    return {message.name: examples.of(message) for message in union.schema.messages}
+
+
+@pytest.fixture(scope="module")
+def examples(found: Mapping[str, Mapping[int, Example]]) -> list[tuple[str, Example]]:
+    """Every example of the protocol with its message, once."""
+    return list({id(one): (name, one) for name, versions in found.items() for one in versions.values()}.values())
+
+
+def test_request_and_response_are_of_one_exchange_wherever_one_was_recorded(
+    union: Inputs, found: Mapping[str, Mapping[int, Example]]
+) -> None:
+    """Compared with all recorded exchanges, by the layouts of both."""
+    layouts = union.layouts.by_message
+    exchanges, recorded = set(), set()
+    for line in (json.loads(line) for line in tool.FRAMES.read_text("utf-8").splitlines()):
+        api, version = PROTOCOL.request(line["api_key"]).__name__.removesuffix("Request"), line["version"]
+        if line["response"] and version in layouts[f"{api}Request"]:
+            exchanges.add((line["request"], line["response"]))
+            recorded.add((api, layouts[f"{api}Request"][version], layouts[f"{api}Response"][version]))
+    count = {True: 0, False: 0}
+    for name in found:
+        api = name.removesuffix("Request")
+        if name == api or f"{api}Response" not in found:
+            continue
+        for version, request in found[name].items():
+            response = found[f"{api}Response"][version]
+            is_recorded = (api, layouts[name][version], layouts[f"{api}Response"][version]) in recorded
+            assert request.exchange == response.exchange == is_recorded, (name, version)
+            assert ((request.data.hex(), response.data.hex()) in exchanges) == is_recorded, (name, version)
+            assert ("No exchange of this version was recorded." in request.origin) != is_recorded
+            count[is_recorded] += 1
+    assert count[True] > 320
+    assert count[False] < 50
 
 
 @pytest.mark.slow
@@ -159,12 +188,12 @@ def test_the_newest_version_that_was_recorded_is_shown(union: Inputs) -> None:
 
     assert len(alike) > 2
     for order in (alike[:2], alike[1::-1]):
-        found = Examples(union.layouts, [frame(version) for version in order], classes)
-        assert found.of(message, layouts[1], alike).version == alike[1]
-    assert Examples(union.layouts, [], classes).of(message, layouts[1], alike).version == alike[-1]
+        recorded = Examples(union.layouts, [frame(version) for version in order], classes).of(message)
+        assert {recorded[version].version for version in alike} == {alike[1]}
+    assert {Examples(union.layouts, [], classes).of(message)[version].version for version in alike} == {alike[-1]}
     longer = replace(frame(alike[0]), data=frame(alike[0]).data + b"\0\0")
     with pytest.raises(BadExampleError, match=rf"^HeartbeatRequest v{alike[0]}, byte \d+ of \d+: 2 trailing bytes$"):
-        Examples(union.layouts, [longer], classes).of(message, layouts[1], alike)
+        Examples(union.layouts, [longer], classes).of(message)
 
 
 def test_fields_of_a_header_are_no_fields_of_the_message() -> None:
@@ -188,4 +217,4 @@ def test_the_command_that_reads_an_example(union: Inputs, name: str, package: st
     classes = {name: names for group in group_modules(union.schema) for name, names in group.names.items()}
     examples, matrix = Examples(union.layouts, [], classes), message_matrix(message, union.layouts)
     view = message_view(message, union.layouts, matrix, Releases(union.history), examples, {}, Names({}), package)
-    assert view.command(view.newest_layout.example) == command
+    assert view.command(view.newest_example) == command

@@ -362,8 +362,8 @@ def test_nothing_that_was_recorded_ends_the_data_of_a_page(tmp_path: Path) -> No
     (page,) = (one.text for one in emit_site(inputs(tmp_path)) if one.path == "api/clock.html")
     found = re.findall(r'<script type="application/json" class="data">(.*?)</script>', page)
     assert not any(sign in text for text in found for sign in "<>&")
-    shown = [layout["example"]["origin"] for text in found for layout in json.loads(text)["layouts"]]
-    assert f"Version 1, as {source} read or wrote it: 1 byte." in shown
+    shown = [example["origin"] for text in found for example in json.loads(text)["examples"]]
+    assert f"Version 1, as {source} read or wrote it: 1 byte. No exchange of this version was recorded." in shown
     assert "<script>alert" not in page
 
 

@@ -165,11 +165,11 @@ def test_commands_read_the_bytes_of_a_protocol_of_its_own(package: str) -> None:
     site = {artifact.path: artifact.text for artifact in emit_site(inputs(CLOCKWORK, package))}
     for path in ("api/clock.html", "coordinator/winding.html"):
         for text in re.findall(r'<script type="application/json" class="data">(.*?)</script>', site[path]):
-            for layout in json.loads(text)["layouts"]:
-                command = layout["example"]["command"].split()
+            for example in json.loads(text)["examples"]:
+                command = example["command"].split()
                 assert command[:4] == ["kwire", "decode", "--protocol", package or "PACKAGE"]
                 if package:
-                    decoded = kwire_main([*command[1:], layout["example"]["hex"]])
+                    decoded = kwire_main([*command[1:], example["hex"]])
                     assert decoded == 0, command
 
 

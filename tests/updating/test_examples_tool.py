@@ -39,6 +39,7 @@ RECORDS = [
     ("two", "Clock", 9, "00 01 00 02 0262"),
     ("two", "Clock", 0, f"02ba {'61' * 698}"),
     ("two", "Gear", 0, f"02bb {'61' * 699}"),
+    ("two", "Clock", 0, f"02bb {'61' * 699}"),
     ("two", "Wheel", 2, "02 00"),
 ]
 
@@ -46,28 +47,32 @@ RECORDS = [
 def test_the_bytes_that_show_most_fields_are_picked_and_the_shortest_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The first among equals, up to 700 bytes. Versions that no definition has are left out, and what is broken."""
+    """The first among equals, and of more than 700 bytes only if there is no other.
+
+    Versions that no definition has are left out, and what is broken.
+    """
     for name, text in DEFINITIONS.items():
         (tmp_path / f"{name}.json").write_text(text)
     layouts = lower(load([tmp_path], Report()).schema).by_message
 
-    def found(lines: list[tuple[str, str, int, str]]) -> Iterator[tuple[str, str, int, bytes, Trace]]:
+    def found(lines: list[tuple[str, str, int, str]]) -> Iterator[tool.Recording]:
         for source, name, version, text in lines:
             data = bytes.fromhex(text)
             layout = layouts[name].get(version, layouts[name][max(layouts[name])])
-            yield source, name, version, data, trace_message(message_class(layout, version, {}), data, version)
+            trace = trace_message(message_class(layout, version, {}), data, version)
+            yield source, version, ((name, data, trace),)
 
     monkeypatch.setattr(tool, "UNION", tmp_path)
-    monkeypatch.setattr(tool, "frames", lambda: found(FRAMES))
+    monkeypatch.setattr(tool, "exchanges", lambda: found(FRAMES))
     monkeypatch.setattr(tool, "records", lambda: found(RECORDS))
     tool.main()
     text = (tmp_path / "examples.jsonl").read_text()
-    picked = [RECORDS[4], FRAMES[3], FRAMES[1], FRAMES[0]]
+    picked = [RECORDS[4], FRAMES[3], RECORDS[5], FRAMES[1], FRAMES[0]]
     assert [json.loads(line) for line in text.splitlines()] == [
         {"source": f"Kafka {source}", "message": name, "version": version, "hex": data.replace(" ", "")}
         for source, name, version, data in picked
     ]
-    assert capsys.readouterr().out == f"4 examples, {len(text):,} bytes\n"
+    assert capsys.readouterr().out == f"5 examples, {len(text):,} bytes\n"
 
 
 @pytest.mark.parametrize(("other", "is_better"), [("late", True), ("zone", False)])
@@ -77,9 +82,9 @@ def test_fields_that_are_shown_are_those_of_the_body_that_have_bytes(
     """Of two examples, the longer is better only if it shows another field."""
     (tmp_path / "Clock.json").write_text(clock(ZONE, LATE, validVersions="1"))
 
-    def trace(data: bytes, *spans: tuple[int, int, str]) -> tuple[str, str, int, bytes, Trace]:
+    def trace(data: bytes, *spans: tuple[int, int, str]) -> tool.Recording:
         shown = [Span(start, end, path, path.rpartition(".")[2], "int8", 1, depth=0) for start, end, path in spans]
-        return "one", "Clock", 1, data, Trace(data, shown)
+        return "one", 1, (("Clock", data, Trace(data, shown)),)
 
     header, title = [(0, 1, "late"), (1, 2, "zone")], (2, 2, "Clock v1")
     short = trace(bytes(3), *header, title, (2, 3, "zone"))
@@ -87,7 +92,7 @@ def test_fields_that_are_shown_are_those_of_the_body_that_have_bytes(
     monkeypatch.setattr(tool, "UNION", tmp_path)
     monkeypatch.setattr(tool, "records", lambda: iter(()))
     for order in ([short, long], [long, short]):
-        monkeypatch.setattr(tool, "frames", lambda order=order: iter(order))
+        monkeypatch.setattr(tool, "exchanges", lambda order=order: iter(order))
         tool.main()
         picked = json.loads((tmp_path / "examples.jsonl").read_text())
         assert picked["hex"] == bytes(4 if is_better else 3).hex()
@@ -107,18 +112,46 @@ def test_messages_within_records_are_examples_if_their_versions_are_known(monkey
     assert list(tool.messages(bare)) == [(key, 0, b"")]
 
 
-def test_frames_are_requests_and_the_responses_that_there_are(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_exchanges_are_the_requests_that_were_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked, told = "0012 0000 00000007 ffff", "00000007 0000 00000000"
     line = {"broker": "4.1.1", "api_key": 18, "version": 0, "request": asked}
     frames = tmp_path / "frames.jsonl"
     frames.write_text("\n".join(json.dumps(line | {"response": response}) for response in (told, None)))
     monkeypatch.setattr(tool, "FRAMES", frames)
-    found = [(*rest, data.hex(), trace.error) for *rest, data, trace in tool.frames()]
-    request = ["4.1.1", "ApiVersionsRequest", 0, asked.replace(" ", ""), None]
-    response = ["4.1.1", "ApiVersionsResponse", 0, told.replace(" ", ""), None]
-    assert list(map(list, found)) == [request, response, request]
+    found = [
+        (*rest, [(name, data.hex(), trace.error) for name, data, trace in messages])
+        for *rest, messages in tool.exchanges()
+    ]
+    request = "ApiVersionsRequest", asked.replace(" ", ""), None
+    assert found == [("4.1.1", 0, [request, ("ApiVersionsResponse", told.replace(" ", ""), None)])]
+
+
+def test_an_exchange_is_picked_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not the best request and the best response, and a long one only if there is no short one."""
+    for name in ("Ask", "Tell"):
+        (tmp_path / f"{name}.json").write_text(clock(ZONE, name=name, validVersions="0-1"))
+    layouts = lower(load([tmp_path], Report()).schema).by_message
+
+    def exchange(version: int, ask: str, tell: str) -> tool.Recording:
+        texts = [("Ask", bytes.fromhex(ask)), ("Tell", bytes.fromhex(tell))]
+        classes = {name: message_class(layouts[name][version], version, {}) for name, _ in texts}
+        return "one", version, [(name, data, trace_message(classes[name], data, version)) for name, data in texts]
+
+    long, short, medium = f"bc05 {'61' * 699} 00", "02 61 00", "03 6161 00"
+    monkeypatch.setattr(tool, "UNION", tmp_path)
+    monkeypatch.setattr(tool, "records", lambda: iter(()))
+    for given, picked in (
+        ([(short, long), (medium, medium)], (medium, medium)),
+        ([(short, medium), (medium, short)], (short, medium)),
+        ([(short, long)], (short, long)),
+        ([(short, "02 61"), (medium, long)], (medium, long)),
+    ):
+        monkeypatch.setattr(tool, "exchanges", lambda given=given: (exchange(1, *one) for one in given))
+        tool.main()
+        lines = [json.loads(line) for line in (tmp_path / "examples.jsonl").read_text().splitlines()]
+        assert [(one["message"], one["hex"]) for one in lines] == [
+            (name, text.replace(" ", "")) for name, text in zip(("Ask", "Tell"), picked, strict=True)
+        ]
 
 
 def test_records_of_all_topics_whose_bytes_are_those_of_their_version(
@@ -147,6 +180,6 @@ def test_records_of_all_topics_whose_bytes_are_those_of_their_version(
         tool, "scan", lambda folder: [SimpleNamespace(path=folder / name) for name in ("07.log", "00.log")]
     )
     monkeypatch.setattr(tool, "internal_records", internal_records)
-    found = [(release, name, version, raw) for release, name, version, raw, _ in tool.records()]
+    found = [(release, name, version, raw) for release, version, ((name, raw, _),) in tool.records()]
     picked = [("4.0.0", "a"), ("4.0.0", "c"), ("4.1.1", "d")]
     assert found == [(release, "OffsetCommitKey", 0, data[name]) for release, name in picked]
