@@ -1,16 +1,19 @@
 """A name → a folder with a small protocol, its tests and its Makefile, or with templates and their test, from
-``templates/new``.
+``templates/new``; and a workflow that checks pull requests.
 """
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
 from kwirec.emitters.environment import render
-from kwirec.files import locked, read_regular, replace_files
+from kwirec.files import holds, locked, read_regular, replace_files
 from kwirec.frontend.notation import Notation
+from kwirec.json_schema import schema_text
 
 FILES: Mapping[str, str] = {
     "README.md": "README.md",
@@ -25,10 +28,12 @@ DEFINITIONS: Mapping[Notation, Mapping[str, str]] = {
     "json": {
         "defs/OrderRequest.json": "OrderRequest.json",
         "defs/OrderResponse.json": "OrderResponse.json",
+        ".vscode/settings.json": "settings.json",
+        ".vscode/definitions.schema.json": "definitions.schema.json",
     },
     "krammar": {"defs/Order.krm": "Order.krm"},
 }
-"""The same for the definitions in each notation."""
+"""The same for the definitions in each notation, with their JSON Schema for editors."""
 
 TEMPLATES: Mapping[str, str] = {
     name: f"templates/{name}"
@@ -41,18 +46,45 @@ def create(name: str, folder: Path, notation: Notation = "json", *, templates: b
     """Write a protocol with the package ``name``, or ``templates``, into ``folder``, which must be missing or empty.
     Return the files.
 
-    Raises ``FileExistsError`` before anything is written if the folder has files, except what a killed run left.
+    Raises ``FileExistsError`` before anything is written if the folder has files, except what a killed run left and
+    ``.git``.
     """
     facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire"), "notation": notation}
     files = TEMPLATES if templates else {**FILES, **DEFINITIONS[notation]}
-    texts = {
-        path.format(name=name): render(f"new/{template.removesuffix('.jinja')}.jinja", **facts)
-        for path, template in files.items()
-    }
+    texts = {path.format(name=name): _text(template, facts) for path, template in files.items()}
     with locked(folder):
         for path in folder.rglob("*"):
-            text = texts.get(path.relative_to(folder).as_posix())
+            relative = path.relative_to(folder)
+            if relative.parts[0] == ".git":
+                continue
+            text = texts.get(relative.as_posix())
             if path.is_symlink() or (not path.is_dir() and (text is None or read_regular(path) != text.encode())):
                 raise FileExistsError(f"{folder.as_posix()} exists and is not empty: it has {path.name}")
         replace_files(folder, texts)
     return [folder / path for path in texts]
+
+
+def create_workflow(name: str, folder: Path) -> Path:
+    """Write a workflow for GitHub that checks the protocol ``name`` in ``folder``, to the top of the repository.
+    Return its path.
+
+    Raises ``FileExistsError`` if there is another workflow of this name.
+    """
+    here = folder.resolve()
+    top = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
+    below = "" if top == here else here.relative_to(top).as_posix()
+    if not re.fullmatch(r"[\w./@+=-]*", below, re.ASCII):
+        raise OSError(f"{below} cannot be the folder of a workflow: use letters, digits and `_.@+=-`")
+    path = f".github/workflows/{name}.yml"
+    text = _text("workflow.yml", {"name": name, "version": version("kwire"), "below": below})
+    with locked(top):
+        if (top / path).exists() and not holds(top / path, text):
+            raise FileExistsError(f"{(top / path).as_posix()} exists and is another workflow: remove it")
+        replace_files(top, {path: text})
+    return Path(os.path.relpath(top / path))
+
+
+def _text(template: str, facts: Mapping[str, str]) -> str:
+    if template == "definitions.schema.json":
+        return schema_text()
+    return render(f"new/{template.removesuffix('.jinja')}.jinja", **facts)

@@ -217,6 +217,25 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
     assert names(*sides("git:v1", str(repository / "defs"))) == ["FIELD_REMOVED_FROM_VERSION Clock"]
 
 
+def test_later_commits_of_the_other_branch_do_not_count(repository: Path) -> None:
+    """HEAD left ``main`` at v1, and ``main`` went on to v2."""
+    git("branch", "--force", "theirs")
+    git("checkout", "--quiet", "-b", "mine", "v1")
+    assert names(*sides("git:theirs", "defs")) == ["FIELD_ADDED_TO_VERSION Clock"]
+    assert names(*sides("git:theirs...", "defs")) == names(*sides("git:theirs...:defs", "git:v1:defs")) == []
+    git("merge", "--quiet", "theirs")
+    assert names(*sides("git:v1...", "defs")) == ["FIELD_REMOVED_FROM_VERSION Clock"]
+
+
+def test_all_is_new_where_a_revision_has_no_definitions(repository: Path) -> None:
+    git("mv", "defs", "messages")
+    assert names(*sides("git:v1", "messages")) == ["MESSAGE_ADDED Clock"]
+    git("checkout", "--quiet", "--orphan", "another")
+    git("commit", "--quiet", "--message", "unrelated")
+    with pytest.raises(SideError, match=r"^`v1` and HEAD have no commit in common: fetch the whole history$"):
+        sides("git:v1...", "messages")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
@@ -227,6 +246,8 @@ def test_a_revision_seen_from_a_folder_below(repository: Path, monkeypatch: pyte
             "no revision `origin/x` here: if the checkout is shallow or has no such branch, run "
             "`git fetch origin x`, and use `git:origin/x`",
         ),
+        ("git:nowhere...", "defs", "run `git fetch origin nowhere`, and use `git:origin/nowhere`"),
+        ("git:-o...", "defs", "is not a revision"),
         ("git:v1:docs", "defs", "git archive failed: pathspec 'docs' did not match any files"),
         ("git:--output=x:defs", "defs", "is not a revision"),
         ("git:-o:defs", "defs", "`-o` is not a revision"),

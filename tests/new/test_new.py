@@ -68,11 +68,14 @@ def test_from_new_to_a_passing_test(notation: str) -> None:
 
 @pytest.mark.parametrize("notation", DEFINITIONS)
 def test_what_is_laid_down(notation: str, snapshot: SnapshotAssertion) -> None:
-    printed = kwirec("new", "acme_clocks", "clocks", "--notation", notation)
+    printed = kwirec("new", "acme_clocks", "clocks", "--notation", notation, "--ci", "github")
+    schema = Path("clocks/.vscode/definitions.schema.json")
+    if notation == "json":
+        assert schema.read_text() == kwirec("schema").output
+        schema.write_text("what `kwirec schema` prints\n")
     files = sorted(path for path in Path("clocks").rglob("*") if path.is_file())
     shown = "".join(f"--- {path.as_posix()}\n{path.read_text()}" for path in files)
-    requirement = f"kwire~={version('kwire')}"
-    assert f"{printed.output}{shown}".replace(requirement, "kwire~=VERSION") == snapshot
+    assert f"{printed.output}{shown}".replace(f"~={version('kwire')}", "~=VERSION") == snapshot
 
 
 def test_new_completes_what_a_killed_run_left_and_nothing_else() -> None:

@@ -103,8 +103,9 @@ def diff(
     """Report changes from OLD to NEW, and which of them break compatibility.
 
     Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
-    side) or `git:v1.2:PATH`; or a release in the union, `release:3.9.1`. Each level includes the previous ones: wire
-    (bytes of a numbered version), json (names in request logs), source (generated Python), policy (evolution rules).
+    side) or `git:v1.2:PATH`; or a release in the union, `release:3.9.1`. `git:main...` is the commit where HEAD left
+    `main`. Each level includes the previous ones: wire (bytes of a numbered version), json (names in request logs),
+    source (generated Python), policy (evolution rules).
 
     With `--layouts`, the sides may be any two sources of the same protocol: requests and responses are paired by api
     key, others by name, and only their bytes are compared. The exit code is 1 if any version differs.

@@ -195,22 +195,34 @@ def _pair(text: str, form: str) -> tuple[str, str]:
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--notation", type=click.Choice(["json", "krammar"]), default="json", show_default=True)
 @click.option("--templates", is_flag=True, help="Create templates for `kwirec emit`, with a test, and no protocol.")
-def new(name: str, folder: Path | None, notation: Notation, templates: bool) -> None:
+@click.option(
+    "--ci",
+    type=click.Choice(["github"]),
+    help="Write a workflow that checks pull requests. FOLDER may have a protocol.",
+)
+def new(name: str, folder: Path | None, notation: Notation, templates: bool, ci: str | None) -> None:
     """Create a starter protocol with tests in FOLDER (default: ./NAME).
 
-    NAME is the name of the generated Python package, or of the templates.
+    NAME is the name of the generated Python package, or of the templates. With `--ci`, a FOLDER that has `defs` keeps
+    its protocol, and only the workflow is written, to `.github/workflows` at the top of the repository.
     """
-    from kwirec.scaffold import create
+    from kwirec.scaffold import create, create_workflow
 
     options.check_package_name(name)
     if not name.isascii() or name.strip("_") != name:
         raise click.UsageError(
             f"{name!r} is not a valid distribution name: use ASCII, without leading or trailing underscores"
         )
+    if ci and templates:
+        raise click.UsageError("--ci is for a protocol, not for --templates")
     folder = folder or Path(name)
+    is_new = not (ci and (folder / "defs").is_dir())
     try:
-        for path in create(name, folder, notation, templates=templates):
-            echo(path.as_posix(), err=True)
+        paths = create(name, folder, notation, templates=templates) if is_new else []
+        paths += [create_workflow(name, folder)] if ci else []
     except OSError as problem:
-        raise click.UsageError(str(problem)) from problem
-    echo(f"next: cd {folder.as_posix()}; {'pytest' if templates else 'make generate test'}", err=True)
+        raise click.UsageError(printable(str(problem))) from problem
+    for path in paths:
+        echo(path.as_posix(), err=True)
+    if is_new:
+        echo(f"next: cd {folder.as_posix()}; {'pytest' if templates else 'make generate test'}", err=True)

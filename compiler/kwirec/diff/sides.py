@@ -4,6 +4,7 @@
 ``message_defs/kafka``, ``x.jar``    a file, folder, jar or zip, as for ``kwirec check``
 ``releases.zip!4.0.0.jsonl``         one file of an archive
 ``git:main``                         the other side's path at a revision
+``git:main...``                      the same, where HEAD left ``main``
 ``git:v1.2:message_defs/kafka``      a path at a revision, relative to the current folder
 ``release:3.9.1``                    a release in the union
 ===================================  ==================================================================
@@ -29,7 +30,7 @@ from kwirec.frontend.notation import Notation
 from kwirec.ir import Schema, resolve
 from kwirec.validation import validate_before
 
-GIT, RELEASE, MEMBER = "git:", "release:", "!"
+GIT, SINCE, RELEASE, MEMBER = "git:", "...", "release:", "!"
 
 
 class SideError(Exception):
@@ -73,11 +74,10 @@ def _read(
             raise SideError(str(problem)) from problem
     if name.startswith(GIT):
         revision, _, path = name.removeprefix(GIT).partition(":")
-        if not path:
-            if other.startswith((GIT, RELEASE)):
-                raise SideError(f"`{name}` needs a path: `{name}:PATH`")
-            path = other
-        return Side(name, _load(_at_revision(revision, path, report), report, notation))
+        if not path and other.startswith((GIT, RELEASE)):
+            raise SideError(f"`{name}` needs a path: `{name}:PATH`")
+        sources = _at_revision(revision, path or other, report, required=bool(path))
+        return Side(name, _load(sources, report, notation))
     archive, bang, member = name.partition(MEMBER)
     sources = read_sources([Path(archive)], report, required=not bang, member=member)
     if bang:
@@ -103,23 +103,29 @@ def _load(sources: Iterable[Source], report: Report, notation: Notation | None) 
     return Schema(messages=()) if findings.has_errors() else schema
 
 
-def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
-    """Return the definitions in ``path`` (relative to the current folder) at ``revision``."""
+def _at_revision(revision: str, path: str, report: Report, *, required: bool) -> list[Source]:
+    """Return the definitions in ``path`` (relative to the current folder) at ``revision``: none if the revision lacks
+    a path that is not ``required``, because then all of them are new.
+    """
     if revision.startswith("-"):
         raise SideError(f"`{revision}` is not a revision")
     target = Path(path).resolve()
     parent = next(folder for folder in target.parents if folder.is_dir())
     root = Path(_git(parent, "rev-parse", "--show-toplevel").decode().strip()).resolve()
     where = target.relative_to(root)
+    tip = revision.removesuffix(SINCE)
     try:
-        _git(root, "rev-parse", "--verify", f"{revision}^{{tree}}")
+        _git(root, "rev-parse", "--verify", f"{tip}^{{tree}}")
     except SideError as problem:
-        branch = revision.removeprefix("origin/")
+        branch = tip.removeprefix("origin/")
         raise SideError(
-            f"there is no revision `{revision}` here: if the checkout is shallow or has no such branch, "
+            f"there is no revision `{tip}` here: if the checkout is shallow or has no such branch, "
             f"run `git fetch origin {branch}`, and use `git:origin/{branch}`"
         ) from problem
-    archive = _git(root, "archive", "--format=zip", revision, "--", where.as_posix())
+    commit = tip if tip == revision else _merge_base(root, tip)
+    if not required and where.parts and not _git(root, "ls-tree", commit, "--", where.as_posix()):
+        return []
+    archive = _git(root, "archive", "--format=zip", commit, "--", where.as_posix())
     with tempfile.TemporaryDirectory() as folder:
         try:
             zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
@@ -130,6 +136,14 @@ def _at_revision(revision: str, path: str, report: Report) -> list[Source]:
         names = (source.name.removeprefix(there.as_posix()).lstrip("/") for source in sources)
         shown = (Path(path, name).as_posix() if name else Path(path).as_posix() for name in names)
         return [Source(f"{revision}:{name}", source.text) for name, source in zip(shown, sources, strict=True)]
+
+
+def _merge_base(root: Path, tip: str) -> str:
+    """Return the newest commit that HEAD and ``tip`` have in common."""
+    try:
+        return _git(root, "merge-base", tip, "HEAD").decode().strip()
+    except SideError as problem:
+        raise SideError(f"`{tip}` and HEAD have no commit in common: fetch the whole history") from problem
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
