@@ -186,6 +186,9 @@ libraries: $(READY)  ## try client libraries of many ages with the same brokers,
 strangers: $(READY)  ## try clients in Go, Node, Rust and Python that no other test has: needs tcpdump, java, mvn, go, node and cargo
 	$(BIN)/python -m tests.e2e_traffic.strangers
 
+strangers-definitions: $(READY)  ## try all commands of kwirec on a folder of definitions: FOLDER=automq/clients/src/main/resources
+	$(BIN)/python -m tests.strangers "$(FOLDER)"
+
 cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is killed: needs java
 	KWIRE_CLUSTER=1 $(PYTEST) -n 0 --timeout 0 tests/cluster
 
