@@ -14,7 +14,7 @@ from tests.attack.targets import Target, targets
 RUNS = 300
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("target", targets(), ids=lambda target: target.name)
 def test_no_input_does_more_than_be_refused(target: Target, tmp_path: Path) -> None:
     outcomes = attack(target, RUNS, seed=1, folder=tmp_path)

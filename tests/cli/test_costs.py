@@ -60,6 +60,7 @@ def test_a_full_report_ends_the_search_for_more(
     assert len(found) < 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "text"),
     [

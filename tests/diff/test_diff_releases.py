@@ -24,6 +24,11 @@ pytestmark = pytest.mark.releases
 PAIRS = list(pairwise(kafka_releases.lines()))
 """Each line and the next; in ``make test-deep`` all releases that differ."""
 
+each_pair = pytest.mark.parametrize(
+    ("old", "new"),
+    [pytest.param(*pair, id="..".join(pair), marks=[] if pair == PAIRS[-1] else pytest.mark.long) for pair in PAIRS],
+)
+
 # What Kafka 4.0 removed: KIP-896 for clients, KAFKA-14552 and KAFKA-18601 for brokers and ZooKeeper.
 REMOVED_IN_4_0 = {
     0: "0-2", 1: "0-3", 2: "0", 4: "0-7", 5: "0-4", 6: "0-8", 7: "0-3", 8: "0-1", 9: "0", 11: "0-1", 19: "0-1",
@@ -157,7 +162,7 @@ def test_trap_47_versions_of_produce_and_fetch_without_a_wire_change() -> None:
 NO_BYTES = (c.FieldRenamed, c.StructRenamed, c.FieldAttributeChanged, c.FieldRemoved, c.FieldTypeChangedSameBytes)
 
 
-@pytest.mark.parametrize(("old", "new"), PAIRS, ids="..".join)
+@each_pair
 def test_exactly_the_versions_whose_bytes_differ_are_reported(old: str, new: str) -> None:
     """The judge is the layout: it knows neither names nor ranges."""
     before, after, found = kafka_releases.schema(old), kafka_releases.schema(new), changes(old, new)
@@ -173,7 +178,7 @@ def test_exactly_the_versions_whose_bytes_differ_are_reported(old: str, new: str
         assert told.get(message.name, set()) & shared == differ, message.name
 
 
-@pytest.mark.parametrize(("old", "new"), PAIRS, ids="..".join)
+@each_pair
 def test_every_release_against_the_next_without_an_exception(old: str, new: str) -> None:
     whole = judgement(old, new, Level.POLICY)
     assert whole.breaking is any(one.severity is Severity.ERROR for one in whole.findings)

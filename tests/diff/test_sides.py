@@ -359,12 +359,14 @@ def test_releases_of_the_union_say_what_their_definitions_say_of_bytes(old: str,
     assert of(mine) == of(whole)
 
 
+@pytest.mark.long
 @pytest.mark.releases
 def test_a_release_has_only_the_tags_it_knew() -> None:
     found = names(*sides("release:3.6.2", "release:4.1.1"), Level.WIRE)
     assert any(line.startswith("TAG_ADDED") for line in found)
 
 
+@pytest.mark.long
 @pytest.mark.releases
 def test_a_release_has_only_the_fields_of_its_versions() -> None:
     """Those that went with their versions are gone in the later release, as in its own definitions."""

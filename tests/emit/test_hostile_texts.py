@@ -57,7 +57,7 @@ HARMLESS = re.compile(r"[A-Za-z0-9.+\-\[\] ]*")
 
 WORDS = "Some words, as they come."
 
-SHARE = 10
+SHARE = 25
 """One text in so many is tried at each place."""
 
 ZONE = {

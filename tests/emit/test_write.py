@@ -356,7 +356,7 @@ def killed(step: int, path: Path) -> bool:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("before", [[], OLD], ids=["first", "later"])
 def test_the_next_run_repairs_what_a_kill_at_any_step_leaves(tmp_path: Path, before: list[Artifact]) -> None:
     new, other = whole(NEW, tmp_path / "new"), whole(OLD, tmp_path / "other")

@@ -14,6 +14,7 @@ from kwirec.frontend import parse
 from kwirec.frontend.comment_text import comment_text
 from kwirec.frontend.krammar_writer import krammar_text
 from tests.frontend.comments import commented_json, commented_krammar, comments_of, read, total, written
+from tests.support.effort import examples
 
 JSON = """// Of the file.
 
@@ -110,18 +111,21 @@ def test_comments_of_bundles_belong_to_their_lines() -> None:
     }
 
 
+@examples(0.5)
 @given(commented_json())
 def test_no_comment_of_json_is_lost(drawn: tuple[str, int]) -> None:
     text, number = drawn
     assert total(comments_of(read("x.json", text))) == number
 
 
+@examples(0.5)
 @given(commented_krammar())
 def test_no_comment_of_krammar_is_lost(drawn: tuple[str, int]) -> None:
     text, number = drawn
     assert total(comments_of(read("x.krm", text))) == number
 
 
+@examples(0.5)
 @given(commented_json())
 def test_comments_of_json_survive_krammar(drawn: tuple[str, int]) -> None:
     before = read("x.json", drawn[0])
@@ -130,6 +134,7 @@ def test_comments_of_json_survive_krammar(drawn: tuple[str, int]) -> None:
     assert comments_of(before) == comments_of(there) == comments_of(back)
 
 
+@examples(0.5)
 @given(commented_krammar())
 def test_comments_of_krammar_survive_json(drawn: tuple[str, int]) -> None:
     before = read("x.krm", drawn[0])

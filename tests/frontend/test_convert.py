@@ -139,6 +139,7 @@ def schema(files: dict[str, str]) -> Schema:
     return resolve([parse(Source(name, text), Report()) for name, text in files.items()], Report())
 
 
+@pytest.mark.long
 def test_the_dialect_of_franz_go_keeps_what_it_can_say() -> None:
     report = Report()
     files = krammar_files(all_of(parsed(union())), report, dialect="franz-go")
@@ -190,6 +191,7 @@ def test_names_lead_to_no_other_folder(text: str, to: Notation, tmp_path: Path) 
     assert [*tmp_path.iterdir()] == [definitions]
 
 
+@pytest.mark.long
 def test_layouts_of_both_notations_are_the_same() -> None:
     mine, other = schema(union()), schema(there(parsed(union())))
     assert {name: set(one.values()) for name, one in lower(mine).by_message.items()} == {

@@ -84,7 +84,7 @@ def test_numbers_beyond_all_bounds() -> None:
                 assert read(text, "a.json")[2].has_errors() or type_ == "string"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_many_mistakes_take_no_more_than_linear_time() -> None:
     _, _, report = read('{ "fields": [ ' + '{ "nam": 1 ' * 3000, "a.json")
     assert len(report.diagnostics) > 50

@@ -144,7 +144,7 @@ def test_a_line_that_is_no_example_is_named(tmp_path: Path) -> None:
         read_examples([tmp_path])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_frame_that_was_cut_or_changed_is_read_or_refused(union: Inputs) -> None:
     """Hostile bytes get :class:`BadExampleError`, also where they are records."""
     layout = union.layouts.by_message["ProduceRequest"][3]
@@ -168,7 +168,7 @@ def test_examples_are_of_every_kind_of_message_but_headers(union: Inputs) -> Non
     assert {kinds[one.message] for one in read_examples([UNION])} == {*MessageKind} - {MessageKind.HEADER}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_examples_are_those_that_the_tool_picks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the same order, so that only what changes differs: ``python -m tools.examples`` writes them."""
     monkeypatch.setattr(tool, "EXAMPLES", tmp_path / EXAMPLES)  # absolute: it is written there

@@ -194,6 +194,7 @@ def test_a_damaged_member_of_a_zip_is_a_row(tmp_path: Path) -> None:
     assert told[-1] == "cannot be read: damaged zip: Bad CRC-32 for file 'a.log'"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", ["MAX_BYTES", "MAX_ZEROS"])
 def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(archives, limit, 1 << 30)

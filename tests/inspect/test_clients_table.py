@@ -132,6 +132,7 @@ def test_a_sum_of_bytes_that_lacks_some_is_none() -> None:
     }
 
 
+@pytest.mark.long
 def test_more_clients_than_fit_into_memory_are_counted_in_parts() -> None:
     number, table = 60_000, table_of(COUNTED)
     same = client(input_kind="capture", requests=2)

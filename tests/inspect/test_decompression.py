@@ -124,6 +124,7 @@ def test_what_follows_a_stream_must_be_one(name: str) -> None:
     assert name in reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bomb_takes_little_memory(tmp_path: Path, name: str) -> None:
     path = tmp_path / "bomb"

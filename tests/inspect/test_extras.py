@@ -80,7 +80,7 @@ def test_frames_are_decoded_without_any_extra() -> None:
     assert call("", "decode", "0012 0004 00000005 0005 6b77697265 00 066b77697265 04302e31 00").returncode == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_compiler_needs_neither_runtime_nor_guide(tmp_path: Path) -> None:
     for arguments in (["check"], ["generate", "--package", "clocks", "--out", str(tmp_path / "out")]):
         ran = call("compiler", *arguments, str(CLOCKWORK), program="kwirec")

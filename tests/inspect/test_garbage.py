@@ -114,6 +114,7 @@ def test_a_direction_that_is_alone_is_read_as_beside_the_other(tmp_path: Any) ->
     assert data == one.said(CLIENT)
 
 
+@pytest.mark.long
 def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of those that are open at once, the ones idle for longest are closed: four times as many take as much."""
     monkeypatch.setattr(batches, "BATCH_ROWS", 100)

@@ -99,7 +99,7 @@ def nulls_first(*cells: Any) -> list[str]:
     return [cell or "" for cell in cells]
 
 
-@examples(0.25)
+@examples(0.15)
 @given(exchanges())
 def test_latency(rows: list[Row]) -> None:
     report = latency(exchanges_of(*rows))
@@ -267,7 +267,7 @@ def brokers_in(rows: list[Row]) -> set[Client]:
     return {who for who, keys in apis.items() if who.client_id == "broker-1-fetcher-0" and keys <= {1, 18}}
 
 
-@examples(0.5)
+@examples(0.25)
 @given(clients_rows())
 def test_census(rows: list[Row]) -> None:
     report = census(clients_of(*rows))
@@ -322,7 +322,7 @@ def test_census(rows: list[Row]) -> None:
     assert report.summary[: len(said)] == tuple(said)
 
 
-@examples(0.25)
+@examples(0.15)
 @given(clients_rows())
 def test_clients(rows: list[Row]) -> None:
     report = clients_report(usage_of(clients_of(*rows).table.rows()), 0)
@@ -408,7 +408,7 @@ def earliest(releases: Iterable[str | None]) -> str | None:
     return min(filter(None, releases), key=[*RELEASES].index, default=None)
 
 
-@examples(0.25)
+@examples(0.15)
 @given(clients_rows(), st.sampled_from(["3.9.1", "4.0.0", "4.1.1"]))
 def test_readiness(rows: list[Row], name: str) -> None:
     target, uses = RELEASES[name], uses_in(rows)
@@ -645,7 +645,7 @@ def most(seen: list[tuple[Client, Row]]) -> int:
     return sum(max(sums[key] for key in sums if key[0] == use) for use in {use for use, _ in sums})
 
 
-@examples(0.25)
+@examples(0.15)
 @given(half_known())
 def test_whose_requests_they_are(rows: list[Row]) -> None:
     seen = senders(rows)
@@ -683,7 +683,7 @@ def test_whose_requests_they_are(rows: list[Row]) -> None:
     assert [sorted(found, key=str) for found in cells] == ([sorted(metrics, key=str)] if metrics else [])
 
 
-@examples(0.25)
+@examples(0.15)
 @given(clients_rows(), clients_rows(), st.permutations(["4.0.0", "4.1.1"]))
 def test_what_changed_since_an_earlier_run(before: list[Row], now: list[Row], names: list[str]) -> None:
     def states(rows: list[Row], target: str) -> dict[str, tuple[str, tuple[str, ...], int]]:

@@ -114,7 +114,7 @@ def hostile(pattern: str | bytes) -> Iterator[str]:
                 yield begin + pad * (LINE // max(len(pad), 1))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "pattern", "method"), USES)
 def test_the_work_of_every_pattern_grows_with_the_line(name: str, pattern: re.Pattern[Any], method: str) -> None:
     for text in set(hostile(pattern.pattern)):
@@ -234,7 +234,7 @@ def test_of_many_long_lines_some_are_rows(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(lines.problems) == MAX_PROBLEMS
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_longest_lines_that_are_read_stay_within_the_budget_of_a_worker(tmp_path: Path) -> None:
     """Whatever they are full of, and as strings that differ in each line."""
     list(request_rows(tmp_path, request_line()))

@@ -175,6 +175,7 @@ def packet(number: int, seq: int, data: bytes = b"", flags: int = ACK) -> Packet
     return Packet(key, EPOCH, "capture.pcap", 0, seq, 1, flags, data)
 
 
+@pytest.mark.long
 def test_packets_that_wait_for_others_have_one_budget() -> None:
     """300 connections in which a packet is missing, each with 900 packets after it."""
     connections, delivered = TcpConnections(), 0
@@ -190,6 +191,7 @@ def test_packets_that_wait_for_others_have_one_budget() -> None:
     assert delivered == 300 * 900 * 1000, "nothing is lost, except the missing bytes"
 
 
+@pytest.mark.long
 def test_connections_that_were_reset_do_not_add_up() -> None:
     connections = TcpConnections(most=1000)
     with limited(WORKER // 8, 60):
@@ -198,6 +200,7 @@ def test_connections_that_were_reset_do_not_add_up() -> None:
             connections.add(packet(number, 1, flags=RST))
 
 
+@pytest.mark.long
 def test_open_connections_fit_into_the_budget() -> None:
     connections = TcpConnections()
 
@@ -210,6 +213,7 @@ def test_open_connections_fit_into_the_budget() -> None:
         reasons(given(), schema=FACTS)
 
 
+@pytest.mark.long
 def test_connections_of_unknown_sides_fit_into_the_budget() -> None:
     connections = TcpConnections()
 
@@ -235,6 +239,7 @@ def test_the_state_of_a_stream_is_small() -> None:
     assert len(ends.stored()) < 5 << 20
 
 
+@pytest.mark.long
 def test_a_packed_capture_of_one_byte_repeated_stays_within_the_budget(tmp_path: Path) -> None:
     path = tmp_path / "bomb.pcap.zst"
     header = pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 24, 1)

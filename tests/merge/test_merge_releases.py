@@ -75,6 +75,7 @@ def test_the_union_has_the_bytes_of_every_version_of_every_release(whole: tuple[
     assert not outcome.failed
 
 
+@pytest.mark.long
 def test_numbers_whose_bytes_changed_between_releases_are_those_of_the_checked_in_union(
     whole: tuple[Union, Any],
 ) -> None:
@@ -92,6 +93,7 @@ def test_numbers_whose_bytes_changed_between_releases_are_those_of_the_checked_i
         assert found == expected
 
 
+@pytest.mark.long
 def test_former_names_and_tags_that_came_later_are_those_of_the_checked_in_union(whole: tuple[Union, Any]) -> None:
     def facts(root: Path) -> set[str]:
         schema = load([root], Report()).schema

@@ -115,7 +115,7 @@ def test_a_model_is_of_one_version_and_can_be_pickled(tmp_path: Path) -> None:
     assert derived.from_codec(message).to_codec() == message
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_models_pass_type_checkers(tmp_path: Path) -> None:
     """In strict mode, also where an application uses one as an annotation."""
     report = Report()

@@ -173,7 +173,7 @@ mypycify(["shapes.py"], separate=True, include_runtime_files=False, target_dir="
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_which_operations_mypyc_writes_for_which_expressions(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """Its own for all others. Attributes of a class without subclasses elsewhere are set without a look at them."""
     for name, text in {"shapes.py": SHAPES, **{f"kwire/{name}": text for name, text in STUBS.items()}}.items():

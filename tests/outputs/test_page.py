@@ -55,7 +55,7 @@ def test_the_structs_in_go(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
 
 @pytest.mark.skipif(not shutil.which("go"), reason="needs Go")
 @pytest.mark.parametrize(
-    "definitions", [CLOCKWORK, pytest.param(KAFKA, marks=pytest.mark.slow)], ids=["small", "kafka"]
+    "definitions", [CLOCKWORK, pytest.param(KAFKA, marks=pytest.mark.long)], ids=["small", "kafka"]
 )
 def test_go_accepts_the_structs(tmp_path: Path, definitions: Path) -> None:
     assert rendered("go", tmp_path, definitions, formatters={".go": ["gofmt"]})
@@ -65,7 +65,7 @@ def test_go_accepts_the_structs(tmp_path: Path, definitions: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "definitions", [CLOCKWORK, pytest.param(KAFKA, marks=pytest.mark.slow)], ids=["small", "kafka"]
+    "definitions", [CLOCKWORK, pytest.param(KAFKA, marks=pytest.mark.long)], ids=["small", "kafka"]
 )
 def test_the_avro_schemas(tmp_path: Path, definitions: Path, snapshot: SnapshotAssertion) -> None:
     """Names of records are unique in a schema, and nothing else is in one of them."""

@@ -64,7 +64,7 @@ def test_json_of_definitions_with_errors_is_their_findings(tmp_path: Path) -> No
     assert {json.loads(line)["severity"] for line in result.stdout.splitlines()} == {"error"}
 
 
-@pytest.mark.parametrize("folder", [CLOCKWORK, pytest.param(ROOT / "message_defs/kafka", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("folder", [CLOCKWORK, pytest.param(ROOT / "message_defs/kafka", marks=pytest.mark.long)])
 def test_json_of_whole_protocols_is_valid(folder: Path) -> None:
     loaded = load([folder], Report())
     data = json.loads(json.dumps(data_of(view_of(loaded.schema, loaded.errors, history_of([folder])))))

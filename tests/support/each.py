@@ -33,6 +33,6 @@ def each(cases: Callable[[], Iterable[tuple[str, tuple[Any, ...]]]]) -> Callable
 
 
 def each_release(*releases: str) -> pytest.MarkDecorator:
-    """The test once per release, in ``make test-fast`` with the newest alone, which is the last."""
+    """The test once per release, in ``make test`` with the newest alone, which is the last."""
     *older, newest = releases
-    return pytest.mark.parametrize("release", [*(pytest.param(one, marks=pytest.mark.slow) for one in older), newest])
+    return pytest.mark.parametrize("release", [*(pytest.param(one, marks=pytest.mark.long) for one in older), newest])

@@ -330,7 +330,7 @@ def headers(count: int) -> bytes:
     return varint(len(body)) + body
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_small_batch_cannot_make_millions_of_headers() -> None:
     """The first record has one too many, or the records have together."""
     half = MAX_OBJECTS // 2
