@@ -24,6 +24,7 @@ OLDEST := .venv-oldest
 PEERS := .venv-peers
 STORES := .venv-stores
 WHEEL := .venv-wheel
+VNU := build/vnu/package/build/dist/vnu.jar
 PURE_WHEEL = $(wildcard dist/*-none-any.whl)
 NATIVE_WHEEL = $(filter-out $(PURE_WHEEL),$(wildcard dist/*.whl))
 FAST = "not spark and not releases and not slow and not long"
@@ -50,10 +51,12 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 guide: $(READY)  ## write the protocol guide to site/: open site/index.html
 	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka $(PAGES:%=--docs %) --out site
 
-guide-check: $(READY)  ## the tests of the guide in Chromium, with axe-core, and pictures in build/pictures: needs chromium and npm
-	mkdir -p build/axe
+guide-check: $(READY)  ## the tests of the guide in Chromium, with axe-core and the Nu HTML checker, and pictures in build/pictures: needs chromium, java and npm
+	mkdir -p build/axe build/vnu
 	test -f build/axe/package/axe.min.js || (cd build/axe && npm pack --silent axe-core@4.11.0 && tar xzf axe-core-4.11.0.tgz)
-	KWIRE_AXE=$(CURDIR)/build/axe/package/axe.min.js KWIRE_PICTURES=$(CURDIR)/build/pictures $(PYTEST) tests/guide
+	test -f $(VNU) || (cd build/vnu && npm pack --silent vnu-jar@26.9.27 && tar xzf vnu-jar-26.9.27.tgz)
+	KWIRE_AXE=$(CURDIR)/build/axe/package/axe.min.js KWIRE_VNU=$(CURDIR)/$(VNU) KWIRE_PICTURES=$(CURDIR)/build/pictures \
+		$(PYTEST) tests/guide
 
 snapshots: $(READY)  ## rewrite the snapshots of the tests and tests/generated: read the diff before you commit
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from kwire_guide.rows import Row
+from kwire_guide.rows import Row, rows
+from kwirec.lowering.layout import MessageLayout
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,12 @@ class VersionChange:
         )
 
 
-def changes(layouts: Mapping[int, Sequence[Row]], flexible: Mapping[int, bool]) -> list[VersionChange]:
-    """Return the changes of each version, oldest first."""
-    found, before = [], None
-    for version, rows in layouts.items():
-        if before is None:
-            found.append(VersionChange(version, None))
-        else:
-            became = flexible[version] and not flexible[before]
-            found.append(_change(version, before, layouts[before], rows, became))
-        before = version
+def changes(layouts: Mapping[int, MessageLayout]) -> list[VersionChange]:
+    """Return the changes of each version of a message, oldest first."""
+    rows_of = {layout: rows(layout) for layout in dict.fromkeys(layouts.values())}
+    found = [VersionChange(version, None) for version in list(layouts)[:1]]
+    for (before, old), (version, new) in pairwise(layouts.items()):
+        found.append(_change(version, before, rows_of[old], rows_of[new], new.is_flexible and not old.is_flexible))
     return found
 
 

@@ -35,29 +35,27 @@ def kip_page(pages: Sequence[MessagePage]) -> OtherPage | None:
     """Return the page of proposals, or ``None`` if no version belongs to one."""
     found: dict[int, dict[str, list[KipVersion]]] = {}
     for page in pages:
-        for view, change in _versions(page):
+        for kip, view, change in _versions(page):
             version = change.version
-            remarks = view.remarks.get(version, ())
             link = f"{page.path}#{view.part}-v{version}"
             entry = KipVersion(f"{page.title} {version}", link, view.first.get(version, ""))
-            for kip in {*page.proposals(view, version), *kips_of(remarks)}:
-                text = " ".join(text for text in remarks if kip in kips_of([text])) or _in_words(change)
-                text = _without_version(text).replace(f" (KIP-{kip})", "")
-                found.setdefault(kip, {}).setdefault(text, []).append(entry)
+            remarks = (text for text in view.remarks.get(version, ()) if kip in kips_of([text]))
+            text = _without_version(" ".join(remarks) or _in_words(change)).replace(f" (KIP-{kip})", "")
+            found.setdefault(kip, {}).setdefault(text, []).append(entry)
     kips = [Kip(number, list(found[number].items())) for number in sorted(found, reverse=True)]
     return table_page("kips.html", "Proposals", "kips.html.jinja", kips=kips) if kips else None
 
 
-def _versions(page: MessagePage) -> Iterator[tuple[MessageView, VersionChange]]:
-    """Yield each version of a page once: the half whose bytes changed, or else the first that has a proposal."""
-    halves: dict[int, list[tuple[MessageView, VersionChange]]] = {}
+def _versions(page: MessagePage) -> Iterator[tuple[int, MessageView, VersionChange]]:
+    """Yield each version of a page once for each proposal: the half whose bytes changed, or else the first half."""
+    halves: dict[tuple[int, int], list[tuple[MessageView, VersionChange]]] = {}
     for view in page.messages:
         for change in view.changes:
-            if page.proposals(view, change.version) or kips_of(view.remarks.get(change.version, ())):
-                halves.setdefault(change.version, []).append((view, change))
-    for version in sorted(halves):
-        changed = [half for half in halves[version] if not half[1].same]
-        yield (changed or halves[version])[0]
+            for kip in page.proposals(view, change.version):
+                halves.setdefault((change.version, kip), []).append((view, change))
+    for (_, kip), found in sorted(halves.items(), key=lambda one: one[0]):
+        view, change = next((half for half in found if not half[1].same), found[0])
+        yield kip, view, change
 
 
 def _in_words(change: VersionChange) -> str:

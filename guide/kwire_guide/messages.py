@@ -14,7 +14,8 @@ from kwire_guide.examples import Example, Examples
 from kwire_guide.fields import FieldRow, Names, field_rows
 from kwire_guide.former import former
 from kwire_guide.grammar import grammar
-from kwire_guide.releases import Cell, Releases, in_words
+from kwire_guide.kips import kips_of
+from kwire_guide.releases import Grid, Releases, in_words
 from kwire_guide.remarks import remarks
 from kwire_guide.rows import Row, rows
 from kwirec.emitters.compat_matrix import MessageMatrix
@@ -107,7 +108,7 @@ class MessageView:
     changes: Sequence[VersionChange]
     remarks: Mapping[int, Sequence[str]]
     matrix: MessageMatrix
-    grid: Sequence[tuple[int, Sequence[Cell]]]
+    grid: Grid
     former: Sequence[str]
     first: Mapping[int, str]
     errors: Mapping[str, str]
@@ -146,18 +147,6 @@ class MessageView:
         partial = self.matrix.fields_of_some_versions()
         return [(path.replace("[]", ""), versions, effect) for path, versions, effect in partial]
 
-    def sections(self, package: str) -> Iterator[tuple[str, str]]:
-        """Yield the sections of the page: the end of the anchor, and the title."""
-        yield from (("grammar", "Grammar"), ("fields", "Fields"), ("bytes", "Bytes"))
-        yield "history", "What each version brought"
-        if any(cells for _, cells in self.grid):
-            yield "releases", "Releases"
-        if len(self.runs) > 1:
-            yield "conversions", "Conversions"
-        if package:
-            yield "python", "Python"
-        yield "definition", "Definition"
-
     @property
     def signs(self) -> Sequence[tuple[str, str]]:
         """The signs of the version bar, as classes with their meanings, in the order of :data:`SIGNS`."""
@@ -178,6 +167,10 @@ class MessageView:
     def said(self, text: str) -> Sequence[tuple[str, str, str]]:
         """Return another text about the message in such pieces."""
         return list(self.names.pieces(text, self.part))
+
+    def remarked_kips(self, version: int) -> set[int]:
+        """Return the numbers of the KIPs that the remarks about a version name, and so link."""
+        return kips_of(self.remarks.get(version, ()))
 
     @property
     def source(self) -> str:
@@ -202,12 +195,18 @@ class MessageView:
     @property
     def data(self) -> str:
         """The data of the script, as JSON. A field is its index in ``fields``, or -1 for spans that belong to no
-        field. The name of a span is 0 if it is that of its field, and its type is an index in ``kinds``.
+        field. A type is its index in ``kinds``. The script reads the newest example from the page.
         """
-        kinds: list[str] = []
+        kinds: dict[str, int] = {}
         index = {field.place: number for number, field in enumerate(self.fields)}
         layouts = [
-            {"versions": one.range, "rows": [[index[row.place], row.shown, row.size, row.depth] for row in one.rows]}
+            {
+                "versions": one.range,
+                "rows": [
+                    [index[row.place], kinds.setdefault(row.shown, len(kinds)), row.size, row.depth]
+                    for row in one.rows
+                ],
+            }
             for one in self.layouts
         ]
         different = list({id(one): one for one in self.examples.values()}.values())
@@ -218,20 +217,27 @@ class MessageView:
         found = {
             "newest": self.newest.version,
             "versions": versions,
-            "examples": [self._example(one, index, kinds) for one in different],
-            "kinds": kinds,
+            "examples": [self._example(one, index, kinds, shown=one is self.newest_example) for one in different],
+            "kinds": list(kinds),
             "layouts": layouts,
         }
         return json.dumps(found, separators=(",", ":"), ensure_ascii=True)
 
-    def _example(self, example: Example, index: Mapping[str, int], kinds: list[str]) -> dict[str, object]:
-        spans = []
-        for span, field in fields_of_spans(example, index):
-            if span.kind not in kinds:
-                kinds.append(span.kind)
-            name = 0 if field >= 0 and span.name == self.fields[field].name else span.name
-            spans.append([span.start, span.end, span.depth, name, kinds.index(span.kind), self.value(span), field])
+    def _example(
+        self, example: Example, index: Mapping[str, int], kinds: dict[str, int], shown: bool
+    ) -> dict[str, object]:
+        """Return an example: the field of each span if the page shows the others. Spans follow each other without
+        gaps; -1 is the start of a heading, which has no bytes. The name is 0 if the field has the same name.
+        """
+        found = list(fields_of_spans(example, index))
         command = self.command(example)
+        if shown:
+            return {"command": command, "fields": [field for _, field in found]}
+        spans = []
+        for span, field in found:
+            name = 0 if field >= 0 and span.name == self.fields[field].name else span.name
+            start = span.start if span.end > span.start else -1
+            spans.append([start, span.depth, name, kinds.setdefault(span.kind, len(kinds)), self.value(span), field])
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
@@ -292,7 +298,6 @@ def message_view(
         title = f"{message.name} ({'Version' if len(versions) == 1 else 'Versions'} {runs_text(versions)})"
         text = "\n".join(grammar(one, lines, title))
         found.append(LayoutView(one, versions, lines, text))
-    rows_of = {version: found[distinct.index(layout)].rows for version, layout in by_version.items()}
     return MessageView(
         message=message,
         part=part_of(message),
@@ -300,10 +305,10 @@ def message_view(
         layouts=found,
         examples=examples.of(message),
         versions=list(_versions(matrix, distinct, releases)),
-        changes=changes(rows_of, {version: layout.is_flexible for version, layout in by_version.items()}),
+        changes=changes(by_version),
         remarks=remarks(message.decl, by_version),
         matrix=matrix,
-        grid=list(releases.grid(matrix)),
+        grid=releases.grid(matrix),
         former=list(former(message, by_version, releases.history)),
         first={version: releases.first(message.api_key, version) for version in by_version} if message.is_rpc else {},
         errors=errors,

@@ -16,7 +16,7 @@ from kwirec.versions import runs_text
 HERE = (Kind.TABLE, Kind.HEADER)
 """Groups of few pages, which every page lists; only their own pages list the other groups."""
 
-LONG, NEAR = 50, 8
+LONG, NEAR = 24, 6
 """The links of a group that is listed in part, and of these before and after a page."""
 
 
@@ -70,7 +70,6 @@ class Site:
     about: str
     url: str
     newest: str
-    lines: Sequence[tuple[str, int]]
     nav: Sequence[Links]
     counts: Sequence[tuple[int, str]] = ()
 
@@ -79,26 +78,27 @@ class Site:
         return [links for links in self.nav if links.kind in kinds and not links.alone]
 
     @cached_property
-    def documentation(self) -> Links:
-        """The pages of the documentation in reading order, without its folders."""
-        pages = [link for links in self.of(Kind.DOCUMENT) for link in links.links]
-        return Links(Kind.DOCUMENT.value, Kind.DOCUMENT, pages)
+    def _whole(self) -> Mapping[Kind, Links]:
+        """All pages of each kind, without groups that only their own pages show."""
+        links = {kind: [link for links in self.of(kind) for link in links.links] for kind in Kind}
+        return {kind: Links(kind.value, kind, found) for kind, found in links.items() if found}
 
     def menu(self, page: Page) -> Iterator[tuple[str, Sequence[Links]]]:
-        """Yield the groups that a page lists, by kind. The documentation has a menu of its own."""
+        """Yield the groups that a page lists, by kind: those of its own kind, and other kinds as a whole. The
+        documentation has a menu of its own.
+        """
         if page.kind is Kind.DOCUMENT:
             yield "", [Links(self.title, Kind.TABLE, [Link("index.html", self.title)])]
         for kind in (Kind.DOCUMENT,) if page.kind is Kind.DOCUMENT else Kind:
-            found = [links for links in self.nav if links.kind is kind]
-            groups = [links for links in found if not links.alone or page.path in links.paths]
-            if groups:
-                yield kind.value, groups if page.kind is kind or kind is not Kind.DOCUMENT else [self.documentation]
+            if page.kind is kind:
+                groups = [links for links in self.nav if links.kind is kind]
+                yield kind.value, [links for links in groups if not links.alone or page.path in links.paths]
+            elif kind in self._whole:
+                yield kind.value, [self._whole[kind]]
 
     def lists(self, page: Page, links: Links) -> bool:
         """Return whether a page lists the pages of a group. Otherwise it has one link to the group."""
-        if len(links.links) == 1 or page.path in links.paths or links.kind in HERE:
-            return True
-        return links.kind is page.kind is Kind.DOCUMENT and page.path in self.documentation.paths
+        return len(links.links) == 1 or page.path in links.paths or links.kind in HERE
 
     @cached_property
     def _groups(self) -> Mapping[str, Links]:
@@ -111,8 +111,9 @@ class Site:
     @cached_property
     def _turns(self) -> tuple[Mapping[str, Link], Mapping[str, Link]]:
         """The page before and the page after each page, by path."""
-        others = [links for links in self.nav if links.kind is not Kind.DOCUMENT or links.alone]
-        pairs = [pair for links in (self.documentation, *others) for pair in pairwise(links.links)]
+        sequences = [[link for links in self.of(Kind.DOCUMENT) for link in links.links]]
+        sequences += [[*links.links] for links in self.nav if links.kind is not Kind.DOCUMENT or links.alone]
+        pairs = [pair for links in sequences for pair in pairwise(links)]
         return {then.path: first for first, then in pairs}, {first.path: then for first, then in pairs}
 
     def around(self, page: Page) -> tuple[Link | None, Link | None]:

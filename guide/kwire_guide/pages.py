@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import PurePosixPath
 
 from kwire_guide.api_errors import ApiError
-from kwire_guide.kips import Kips, kips_of
+from kwire_guide.kips import Kips
 from kwire_guide.messages import MessageView
 from kwirec.emitters.modules import ModuleGroup
 from kwirec.ir.schema import MessageKind
@@ -60,6 +60,11 @@ class Page:
     def root(self) -> str:
         """The way from the page to the root of the site."""
         return "../" * self.path.count("/")
+
+    def way(self, path: str, root: str) -> str:
+        """Return the shortest address of another page: from the folder of this page, or from the root of the site."""
+        folder = self.path[: self.path.rfind("/") + 1]
+        return path[len(folder) :] if folder and path.startswith(folder) else root + path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,9 +124,10 @@ class MessagePage(Page):
         return next(others, None) if message.message.is_rpc else None
 
     def proposals(self, message: MessageView, version: int) -> Sequence[int]:
-        """Return the numbers of the KIPs that a version belongs to, without those that its remarks name."""
-        named = kips_of(message.remarks.get(version, ()))
-        return [kip for kip in self.kips.get(message.name, {}).get(version, ()) if kip not in named]
+        """Return the numbers of all KIPs that a version belongs to: those of ``kips.json`` and those that its remarks
+        name.
+        """
+        return sorted({*self.kips.get(message.name, {}).get(version, ()), *message.remarked_kips(version)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from kwire_guide.changes import changes
 from kwire_guide.kips import Kips
 from kwire_guide.remarks import remarks
-from kwire_guide.rows import rows
 from kwirec.ir.schema import Schema
 from kwirec.lowering import Layouts
 
@@ -21,9 +20,7 @@ def unexplained(schema: Schema, layouts: Layouts, kips: Kips) -> Iterator[tuple[
     for message in schema.messages:
         by_version = layouts.by_message[message.name]
         explained = remarks(message.decl, by_version)
-        of_version = {version: rows(layout) for version, layout in by_version.items()}
-        flexible = {version: layout.is_flexible for version, layout in by_version.items()}
-        for change in changes(of_version, flexible)[1:]:
+        for change in changes(by_version)[1:]:
             shown = not change.same and kips.get(message.name, {}).get(change.version)
             if not shown and change.version not in explained:
                 yield message.name, change.version

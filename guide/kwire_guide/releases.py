@@ -16,11 +16,20 @@ from kwirec.versions import runs_text
 @dataclass(frozen=True)
 class Cell:
     """Neighbouring releases that treat a version alike: it is ``accepted``, ``deprecated``, ``unstable``, ``refused``
-    though advertised, ``not published``, or ``none``."""
+    though advertised, ``not published``, or ``none``. ``width`` is the number of columns."""
 
     span: str
     width: int
     status: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The treatment of all versions of a message. Neighbouring releases that treat each version alike are one column,
+    which has the name of the first."""
+
+    columns: Sequence[str]
+    rows: Sequence[tuple[int, Sequence[Cell]]]
 
 
 @dataclass(frozen=True)
@@ -63,43 +72,50 @@ class Releases:
             {key: tuple(api_rows(history, key)) for key in keys},
             {},
         )
+        self._found: dict[tuple[int | None, int], Mapping[str, str]] = {}
 
     @property
     def newest(self) -> str:
         """The name of the newest release; empty if none is known."""
         return self.names[-1] if self.names else ""
 
-    @property
-    def lines(self) -> list[tuple[str, int]]:
-        """The lines, such as ``3.9``, each with the number of its releases."""
-        return [(line, len(list(names))) for line, names in groupby(self.names, line_of)]
-
-    def grid(self, matrix: MessageMatrix) -> Iterator[tuple[int, Sequence[Cell]]]:
-        """Yield every version of a message with the treatment by each release."""
+    def grid(self, matrix: MessageMatrix) -> Grid:
+        """Return the treatment of every version of a message by each release."""
         message = matrix.message
+        found: dict[int, Mapping[str, str]] = {}
         for version in matrix.shapes:
             if message.is_rpc:
-                statuses = {release: self.status(message.api_key, version, release) for release in self.names}
+                found[version] = self._statuses(message.api_key, version)
             else:
-                statuses = dict.fromkeys(self.names, "none")
-                statuses |= dict.fromkeys(self.history.prints(message.name, version), "accepted")
-                statuses |= dict.fromkeys(self.history.unpublished_in(message.name, version), "not published")
-            yield version, [self._cell(span, found) for span, found in release_runs(self.names, statuses.get)]
+                accepted = dict.fromkeys(self.history.prints(message.name, version), "accepted")
+                absent = dict.fromkeys(self.history.unpublished_in(message.name, version), "not published")
+                found[version] = dict.fromkeys(self.names, "none") | accepted | absent
+        columns = [
+            next(names) for _, names in groupby(self.names, lambda name: [one[name] for one in found.values()])
+        ]
+        return Grid(columns, [(version, list(self._cells(columns, one))) for version, one in found.items()])
 
-    def _cell(self, span: tuple[str, str], status: str) -> Cell:
-        first, last = span
-        return Cell(in_words(span_text(span)), self._place[last] - self._place[first] + 1, status)
+    def _cells(self, columns: Sequence[str], statuses: Mapping[str, str]) -> Iterator[Cell]:
+        for (start, end), status in release_runs(self.names, statuses.get):
+            width = sum(self._place[start] <= self._place[name] <= self._place[end] for name in columns)
+            yield Cell(in_words(span_text((start, end))), width, status)
 
     def status(self, key: int | None, version: int, release: str) -> str:
         """Return the treatment of an API's version by a release, as in :class:`Cell`."""
-        api = self._known[release].apis.get(-1 if key is None else key)
-        found = "none" if api is None else api.status(version)
-        return "accepted" if found == "stable" else found
+        return self._statuses(key, version)[release]
+
+    def _statuses(self, key: int | None, version: int) -> Mapping[str, str]:
+        """Return the treatment of an API's version by every release."""
+        if (key, version) not in self._found:
+            apis = ((name, self._known[name].apis.get(-1 if key is None else key)) for name in self.names)
+            found = {name: "none" if api is None else api.status(version) for name, api in apis}
+            self._found[key, version] = {name: "accepted" if one == "stable" else one for name, one in found.items()}
+        return self._found[key, version]
 
     def first(self, key: int | None, version: int) -> str:
         """Return the first release that accepts a version of an API; empty if none does."""
-        accepting = (name for name in self.names if self.status(key, version, name) in ("accepted", "deprecated"))
-        return next(accepting, "")
+        statuses = self._statuses(key, version).items()
+        return next((name for name, status in statuses if status in ("accepted", "deprecated")), "")
 
     def upgrades(self) -> Iterator[Upgrade]:
         """Yield every release with its changes, oldest first."""
@@ -114,11 +130,6 @@ class Releases:
 def in_words(spans: str) -> str:
     """``2.2.2..2.3.1 4.0.0`` → ``2.2.2 to 2.3.1, 4.0.0``"""
     return spans.replace(" ", ", ").replace("..", " to ")
-
-
-def line_of(release: str) -> str:
-    """``3.9.1`` → ``3.9``, ``0.10.2.1`` → ``0.10``"""
-    return ".".join(release.split(".")[:2])
 
 
 def _changes(old: Mapping[int, runtime.Api], new: Mapping[int, runtime.Api]) -> Iterator[ApiChange]:

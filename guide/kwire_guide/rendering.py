@@ -35,9 +35,9 @@ def embedded(text: str) -> Markup:
 
 
 @lru_cache(4096)
-def breakable(name: str) -> Markup:
-    """Return a long name, which may be broken between its words."""
-    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > 12 else [visible(name)]
+def breakable(name: str, width: int = 12) -> Markup:
+    """Return a name, which may be broken between its words if it is longer than ``width``."""
+    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > width else [visible(name)]
     return Markup("<wbr>").join(words)
 
 

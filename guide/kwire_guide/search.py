@@ -1,4 +1,4 @@
-"""The index of the search box: an entry for each message, field, enum, error, type, release, KIP and heading.
+"""The index of the search box: each message, field, enum, error, type, release, KIP and heading.
 
 A script sets it, because pages that are opened as files can load scripts and nothing else.
 """
@@ -34,16 +34,21 @@ Entry = tuple[str, str, str, str, str, int, Group]
 
 
 def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> str:
-    """Return a script that sets ``window.kwireSearch`` to all entries, the synonyms, and the headers of requests."""
+    """Return a script that sets ``window.kwireSearch``: entries, fields, synonyms, and the headers of requests."""
     entries = [
         *_messages(pages),
         *_enums(inputs, pages),
         *_errors(inputs),
         *_prose(inputs),
         *_tables(others),
-        *_kips(inputs, pages, others),
+        *_kips(pages),
     ]
-    content = {"entries": entries, "synonyms": inputs.synonyms, "apis": dict(_headers(pages))}
+    content = {
+        "entries": entries,
+        "fields": dict(_fields(pages)),
+        "synonyms": inputs.synonyms,
+        "apis": dict(_headers(pages)),
+    }
     return f"window.kwireSearch = {json.dumps(content, ensure_ascii=True, separators=(',', ':'))};\n"
 
 
@@ -53,10 +58,16 @@ def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
         names = " ".join(name for one in page.messages for name in (one.name, *one.message.aliases))
         key = f"api key {page.key}" if page.key is not None else ""
         yield page.path, page.title, page.folder, f"{names} {key}", docs, 4, Group.API
+
+
+def _fields(pages: Sequence[MessagePage]) -> Iterator[tuple[str, tuple[str, Sequence[tuple[str, str, str]]]]]:
+    """Yield for each message the beginning of its anchors, its name, and the place, former names and meaning of each
+    field, of which the script makes entries.
+    """
+    for page in pages:
         for view in page.messages:
-            for field in view.fields:
-                place = f"{page.path}#{view.part}.{field.place}"
-                yield place, field.name, f"in {view.name}", " ".join(field.former), field.doc, 1, Group.FIELD
+            rows = [(field.place, " ".join(field.former), field.doc) for field in view.fields]
+            yield f"{page.path}#{view.part}.", (view.name, rows)
 
 
 def _headers(pages: Sequence[MessagePage]) -> Iterator[tuple[int, tuple[str, str, int, str]]]:
@@ -124,19 +135,14 @@ def _parts(release: str) -> Iterator[str]:
     yield ".".join(release.split(".")[:2])
 
 
-def _kips(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> Iterator[Entry]:
+def _kips(pages: Sequence[MessagePage]) -> Iterator[Entry]:
     """Yield every proposal with the versions that belong to it."""
-    contents = (page.content["kips"] for page in others if page.path == "kips.html")
-    listed = {kip.number for kips in contents if isinstance(kips, Sequence) for kip in kips}
     found: dict[int, dict[str, list[int]]] = {}
-    places: dict[int, str] = {}
     for page in pages:
         for view in page.messages:
-            for version, numbers in inputs.kips.get(view.name, {}).items():
-                for number in numbers:
-                    found.setdefault(number, {}).setdefault(view.name, []).append(version)
-                    places.setdefault(number, f"{page.path}#{view.part}-history")
+            for one in view.versions:
+                for number in page.proposals(view, one.version):
+                    found.setdefault(number, {}).setdefault(view.name, []).append(one.version)
     for number, messages in sorted(found.items()):
-        path = f"kips.html#KIP-{number}" if number in listed else places[number]
         text = ", ".join(f"{name} {runs_text(versions)}" for name, versions in messages.items())
-        yield path, f"KIP-{number}", "proposal", "kip", text, 3, Group.TABLE
+        yield f"kips.html#KIP-{number}", f"KIP-{number}", "proposal", "kip", text, 3, Group.TABLE

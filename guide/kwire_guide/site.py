@@ -160,7 +160,6 @@ def _site(inputs: Inputs, releases: Releases, messages: Sequence[MessagePage], o
         about=f"{count} messages in {inputs.layouts.count} versions.",
         url=inputs.url,
         newest=releases.newest,
-        lines=releases.lines,
         nav=navigation([*messages, *others], documentation(inputs.documents)),
         counts=[(number, name) for name, number in counts.items() if number],
     )

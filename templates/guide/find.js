@@ -24,7 +24,9 @@ function stem(word) {
 
 const plain = text => text.toLowerCase().replace(/[\s_-]+/g, "");
 
-function finder({ entries, synonyms, apis }, MiniSearch) {
+function finder({ entries: others, fields, synonyms, apis }, MiniSearch) {
+  const entries = [...others, ...Object.entries(fields).flatMap(([start, [message, rows]]) => rows.map(([place, former, doc]) =>
+    [start + place, place.split(".").at(-1), `in ${message}`, former, doc, 1, FIELD]))];
   const index = new MiniSearch({
     fields: ["name", "place", "more", "doc"],
     tokenize: words,

@@ -29,6 +29,9 @@ class Message {
     this.grammar = article.querySelector(".grammars");
     this.boxes = article.querySelector(".boxes");
     this.fields.forEach((tr, field) => { tr.dataset.field = field; });
+    for (const { rows } of this.data.layouts) for (const row of rows) row[1] = this.data.kinds[row[1]];
+    this.readExample();
+    this.listSections();
     this.pinned = false;
     article.querySelector(".actions").hidden = false;
     for (const radio of this.radios) {
@@ -49,6 +52,23 @@ class Message {
     article.addEventListener("pointerleave", () => this.pinned || this.light(null));
     article.addEventListener("focusin", event => this.pinned || this.light(event.target));
     article.addEventListener("click", event => this.click(event));
+  }
+
+  // The newest example is in the page.
+  readExample() {
+    const text = found => found.textContent;
+    const example = this.data.examples[this.data.versions[this.data.newest][2]];
+    example.origin = text(this.article.querySelector(".origin"));
+    example.hex = [...this.article.querySelectorAll(".hex code")].map(text).join("").replaceAll(" ", "");
+    example.spans = [...this.article.querySelectorAll(".spans tbody tr")].map((tr, span) => {
+      const [start, name, kind, value] = [...tr.cells].map(text);
+      return [start ? Number(start) : -1, Number(tr.className.slice("depth-".length)), name, kind || name, value, example.fields[span]];
+    });
+  }
+
+  listSections() {
+    const links = [...this.article.querySelectorAll("h3")].map(({ id, textContent }) => make("a", { href: `#${id}` }, textContent.split(":")[0]));
+    this.article.querySelector(".sections").append(...links.flatMap(link => [" · ", link]).slice(1));
   }
 
   place(version, other) { return place(this.part, version, other); }
@@ -211,22 +231,22 @@ class Message {
     this.article.querySelector(".origin").textContent = origin;
     const before = this.article.querySelector(".before");
     if (before) before.textContent = size.toString(16).padStart(8, "0").match(/../g).join(" ");
-    this.owners = new Array(size).fill(-1);
-    spans.forEach(([start, end], number) => this.owners.fill(number, start, end));
+    const owners = new Array(size);
+    spans.forEach(([start], number) => { if (start >= 0) owners.fill(number, start); });
     const dump = [];
     for (let start = 0; start < size; start += 16) {
       const line = make("div", {}, make("span", { class: "offset" }, String(start)));
       for (let at = start; at < Math.min(start + 16, size); at += 1) {
-        const span = this.owners[at];
+        const span = owners[at];
         line.append(make("b", { class: span % 2 ? "uneven" : "even", data: { span } }, hex.slice(2 * at, 2 * at + 2)));
       }
       dump.push(line);
     }
     this.article.querySelector(".hex").replaceChildren(...dump);
-    const rows = spans.map(([start, end, depth, given, number, text, field], span) => {
-      const [name, kind] = [given || this.name(field), this.data.kinds[number]];
+    const rows = spans.map(([start, depth, given, type, text, field], span) => {
+      const [name, kind] = [given || this.name(field), typeof type === "number" ? this.data.kinds[type] : type];
       return make("tr", { class: `depth-${Math.min(depth, 12)}`, data: { span, owner: field } },
-        make("td", {}, end > start ? String(start) : ""), make("th", { scope: "row" }, name),
+        make("td", {}, start < 0 ? "" : String(start)), make("th", { scope: "row" }, name),
         make("td", {}, kind === name ? "" : kind), make("td", {}, text));
     });
     this.article.querySelector(".spans tbody").replaceChildren(...rows);
@@ -242,10 +262,10 @@ class Message {
     let lit = [];
     if (found.dataset.span !== undefined && Number(found.dataset.span) >= 0) {
       const span = Number(found.dataset.span);
-      [, , , , , , field] = spans[span];
+      [, , , , , field] = spans[span];
       lit = [span];
     } else if (field >= 0) {
-      lit = spans.flatMap((span, number) => (span[6] === field ? [number] : []));
+      lit = spans.flatMap((span, number) => (span[5] === field ? [number] : []));
     }
     for (const span of lit) {
       for (const one of this.article.querySelectorAll(`[data-span="${span}"]`)) one.classList.add("lit");
@@ -440,9 +460,15 @@ if (filters.length) {
 
 // Search, whose index is loaded when the box is first used
 
-const box = document.getElementById("search");
-const hits = document.getElementById("hits");
-const found = document.getElementById("found");
+const searching = document.querySelector(".search");
+const box = make("input", {
+  "type": "text", "inputmode": "search", "id": "search", "autocomplete": "off", "autocapitalize": "off", "spellcheck": "false",
+  "placeholder": searching.dataset.hint ?? "Search   /", "aria-label": "Search", "role": "combobox", "aria-expanded": "false",
+  "aria-controls": "hits", "aria-autocomplete": "list",
+});
+const hits = make("div", { id: "hits", role: "listbox", "aria-label": "Search results", hidden: "" });
+const found = make("p", { id: "found", class: "hide", role: "status" });
+searching.append(box, hits, found);
 let index = null;
 let loaded = false;
 let chosen = -1;

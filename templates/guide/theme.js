@@ -7,7 +7,9 @@
   show();
   dark.addEventListener("change", show);
   addEventListener("DOMContentLoaded", () => {
-    document.getElementById("theme").addEventListener("click", () => {
+    const button = document.getElementById("theme");
+    button.hidden = false;
+    button.addEventListener("click", () => {
       chosen = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
       try { localStorage.setItem("theme", chosen); } catch { /* only for this page, then */ }
       show();

@@ -79,7 +79,7 @@ def test_the_map_gives_the_menu_and_the_order_of_pages(tmp_path: Path) -> None:
         ("More", ["c"], False),
         ("Rules", ["rules__README", "rules__K1"], True),
     ]
-    site = Site(title="S", subtitle="", about="", url="", newest="", lines=[], nav=groups)
+    site = Site(title="S", subtitle="", about="", url="", newest="", nav=groups)
     pages = {page.path.removeprefix("project/docs/"): page for page in prose_pages([], documents)}
 
     def seen(path: str) -> tuple[list[str], list[str]]:
@@ -90,7 +90,7 @@ def test_the_map_gives_the_menu_and_the_order_of_pages(tmp_path: Path) -> None:
         ]
         return titles, [link.title if link else "" for link in site.around(page)]
 
-    assert seen("b.html") == (["S", "Overview", "First", "Last", "More"], ["All", "a"])
+    assert seen("b.html") == (["S", "> Overview", "First", "> Last", "More"], ["All", "a"])
     assert seen("c.html")[1] == ["how__x", ""]
     assert seen("rules/K1.html") == (
         ["S", "> Overview", "> First", "> Last", "More", "Rules"],

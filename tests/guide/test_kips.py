@@ -13,7 +13,7 @@ from kwire_guide.inputs import Inputs
 from kwire_guide.reasons import unexplained
 from kwire_guide.site import emit_site
 from kwirec.diagnostics.examples import field, request, response, tagged
-from tests.guide.conftest import inputs
+from tests.guide.conftest import inputs, search_data
 
 REMARKS = (
     "// Version 1 asks twice (KIP-7).\n// From version 3 on, `noon` is 12 (KIP-7, KIP-12).\n// Version 4 is silent.\n"
@@ -58,6 +58,19 @@ def test_the_page_of_proposals(tmp_path: Path, snapshot: SnapshotAssertion) -> N
     history = re.search(r'<section class="history">.*?</section>', pages["api/clock.html"], re.DOTALL)
     assert history is not None
     assert history[0] == snapshot(name="history")
+    found = {
+        path: text
+        for path, _, place, _, text, *_ in search_data(pages["assets/search.js"])["entries"]
+        if place == "proposal"
+    }
+    assert found == {
+        "kips.html#KIP-3": "ClockRequest 0",
+        "kips.html#KIP-7": "ClockRequest 1, 3",
+        "kips.html#KIP-9": "ClockRequest 2, ClockResponse 2, 4",
+        "kips.html#KIP-11": "ClockRequest 5, ClockResponse 5",
+        "kips.html#KIP-12": "ClockRequest 3",
+    }
+    assert list(found) == [f"kips.html#{anchor}" for anchor in reversed(re.findall(r'<h2 id="(.*?)">', main[0]))]
 
 
 def test_a_guide_without_proposals_has_no_page_of_them(tmp_path: Path) -> None:

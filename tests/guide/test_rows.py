@@ -5,7 +5,6 @@ from __future__ import annotations
 from kwire_guide.changes import VersionChange, changes
 from kwire_guide.fields import Names, field_rows
 from kwire_guide.releases import Releases
-from kwire_guide.rows import rows
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.examples import Node, clock, field, request, tagged
 from kwirec.diagnostics.source import Source
@@ -92,10 +91,7 @@ def test_texts_name_the_nearest_field_and_only_fields_become_links() -> None:
 
 def told(*fields: Node, valid: str = "0-3") -> list[VersionChange]:
     layouts = lower(schema(clock(*fields, validVersions=valid))).by_message["Clock"]
-    return changes(
-        {version: rows(one) for version, one in layouts.items()},
-        {version: one.is_flexible for version, one in layouts.items()},
-    )
+    return changes(layouts)
 
 
 def test_changes_of_versions() -> None:
@@ -118,7 +114,7 @@ def test_changes_of_versions() -> None:
     ]
 
 
-def test_releases_in_a_row_that_treat_a_version_alike_are_one_cell() -> None:
+def test_releases_in_a_row_that_treat_a_version_alike_are_one_cell_and_all_versions_alike_one_column() -> None:
     history = History(
         releases={
             "1.0.0": {900: ApiFacts("Clock", "0-1", unstable="2")},
@@ -130,13 +126,14 @@ def test_releases_in_a_row_that_treat_a_version_alike_are_one_cell() -> None:
     )
     found = schema(request(field("A", "int8")))
     grid = Releases(history).grid(message_matrix(found.messages[0], lower(found)))
-    assert {version: [(cell.span, cell.width, cell.status) for cell in cells] for version, cells in grid} == {
+    assert grid.columns == ["1.0.0", "2.0.0", "3.0.0", "4.0.0"]
+    assert {version: [(cell.span, cell.width, cell.status) for cell in cells] for version, cells in grid.rows} == {
         0: [
-            ("1.0.0 to 1.1.0", 2, "accepted"),
+            ("1.0.0 to 1.1.0", 1, "accepted"),
             ("2.0.0", 1, "deprecated"),
             ("3.0.0", 1, "refused"),
             ("4.0.0", 1, "none"),
         ],
-        1: [("1.0.0 to 3.0.0", 4, "accepted"), ("4.0.0", 1, "none")],
-        2: [("1.0.0 to 1.1.0", 2, "unstable"), ("2.0.0 to 3.0.0", 2, "accepted"), ("4.0.0", 1, "none")],
+        1: [("1.0.0 to 3.0.0", 3, "accepted"), ("4.0.0", 1, "none")],
+        2: [("1.0.0 to 1.1.0", 1, "unstable"), ("2.0.0 to 3.0.0", 2, "accepted"), ("4.0.0", 1, "none")],
     }

@@ -28,13 +28,13 @@ def test_entries_of_the_search(tmp_path: Path) -> None:
     assert [one for one in content["entries"] if not one[0].startswith("types.html#")] == [
         ["api/clock.html", "Clock", "clocks", "ClockRequest ClockResponse api key 0",
          "Asks for the time. Returns the time.", 4, 1],
-        ["api/clock.html#request.zone", "zone", "in ClockRequest", "region", "The zone.", 1, 3],
-        ["api/clock.html#response.hour", "hour", "in ClockResponse", "", "The hour.", 1, 3],
         ["enums.html#Phase", "Phase", "enum", "ClockResponse.hour", "A phase of the moon.", 3, 2],
         ["enums.html#Phase.NEW", "NEW", "in Phase", "4 ClockResponse.hour", "It is new.", 2, 2],
         ["guide/clocks.html", "Clocks", "guide", "tick", "They tick.", 3, 0],
         ["guide/clocks.html#hands", "Hands", "in Clocks", "", words, 2, 0],
         ["types.html", "Types", "table", "", "", 2, 2],
         ["enums.html", "Enums", "table", "", "", 2, 2],
+        ["api/clock.html#request.zone", "zone", "in ClockRequest", "region", "The zone.", 1, 3],
+        ["api/clock.html#response.hour", "hour", "in ClockResponse", "", "The hour.", 1, 3],
     ]  # fmt: skip
     assert ["types.html#BOOLEAN", "BOOLEAN", "type", ""] in [one[:4] for one in content["entries"]]

@@ -219,7 +219,7 @@ def test_a_version_whose_module_was_left_out_is_not_published_rather_than_remove
             history.record_layout("Clock", version, matrix.shapes[version].layout.fingerprint, release)
     facts = version_facts(matrix.message, matrix.layouts, history)
     assert [one["status"] for one in facts] == ["not published", "removed", "removed"]
-    cells = [cells for _, cells in Releases(history).grid(matrix)]
+    cells = [cells for _, cells in Releases(history).grid(matrix).rows]
     assert [(cell.span, cell.status) for cell in cells[0]] == [
         ("1.0 to 3.0", "accepted"),
         ("4.0 to 4.1", "not published"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -86,7 +88,7 @@ def make_from(
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.terminal import phases
 
-    with phases(quiet=quiet) as phase:
+    with phases(quiet=quiet) as phase, _without_collector():
         loaded = load(paths, report, phase, notation=notation)
         try:
             result = None if report.has_errors() else make(loaded, phase)
@@ -100,6 +102,20 @@ def make_from(
         echo(f"{counts(report, loaded)}; nothing was written", err=True)
         sys.exit(status(report))
     return result
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Stop the garbage collector, which takes a quarter of the time of a guide. Nearly all objects live until the end
+    of the command.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
