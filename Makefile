@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-OURS := compiler runtime guide inspect spark testing tests tools benchmarks docs/examples .ci/oldest.py .ci/pins.py
+OURS := compiler runtime guide inspect spark testing tests tools benchmarks examples .ci/oldest.py .ci/pins.py
 UNION := message_defs/kafka
 KAFKA := $(UNION) --package kwire_kafka --out generated
 CLOCKWORK := tests/data/clockwork --package clockwork_wire --out tests/generated
 
-PAGES := README.md docs ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CODE_OF_CONDUCT.md CHANGELOG.md
+PAGES := README.md docs examples ARCHITECTURE.md CONTRIBUTING.md SECURITY.md CODE_OF_CONDUCT.md CHANGELOG.md
 # Pages written by people: the others are compared with what writes them.
 MARKDOWN = $(shell find $(PAGES) $(UNION)/guide tests/data changes .github -name '*.md' \
 	-not -path 'docs/rules/*' -not -path 'docs/benchmarks/*' -not -path 'docs/commands/*' \

@@ -25,7 +25,7 @@ from tests.cluster.standalone import Cluster
 pytestmark = pytest.mark.skipif(not os.environ.get("KWIRE_CLUSTER"), reason="needs KWIRE_CLUSTER=1: make cluster")
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "docs/examples/submit_readiness.py"
+EXAMPLE = ROOT / "examples/spark/submit_readiness.py"
 TRAFFIC = ROOT / "tests/data/traffic/3.9.1"
 
 

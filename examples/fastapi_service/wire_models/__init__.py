@@ -1,0 +1,1 @@
+"""Pydantic models of single versions, for the codecs of kwire_kafka."""
