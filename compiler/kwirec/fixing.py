@@ -23,7 +23,7 @@ MAX_ROUNDS = 100
 
 @dataclass(frozen=True)
 class Fixed:
-    """The files after their fixes, the number of fixes, and what is left: the schema and its findings."""
+    """The files after their fixes, the number of fixes, the schema, and the remaining findings."""
 
     files: Sequence[Rewritten]
     count: int

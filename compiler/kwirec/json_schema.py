@@ -60,7 +60,7 @@ ABOUT: Mapping[type, Mapping[str, str]] = {
     FieldDecl: {
         "name": "A letter, then letters and digits. The attribute in Python is in snake case.",
         "type": "A primitive type, a struct, or an array of either: `[]int32`.",
-        "versions": "The versions that have the field; default: `taggedVersions`.",
+        "versions": "The versions that have the field. Default: `taggedVersions`.",
         "taggedVersions": "The versions in which the field is tagged: `N+`.",
         "tag": "The number of the tagged field in its struct.",
         "nullableVersions": "The versions in which the field can be null.",
@@ -69,7 +69,7 @@ ABOUT: Mapping[type, Mapping[str, str]] = {
         "enum": "The enum that names the values. An extension of kwire.",
         "ignorable": "Whether versions without the field drop its value silently.",
         "mapKey": "Whether Kafka looks elements up by this field. It has no effect on bytes.",
-        "entityType": "What the value identifies, such as a topic or a broker.",
+        "entityType": "The kind of entity that the value identifies, such as a topic or a broker.",
         "zeroCopy": "Whether Kafka reads the bytes without a copy. It has no effect on bytes.",
         "aliases": "Former names of the field. An extension of kwire.",
         "since": "The release that added this tagged field to existing versions. An extension of kwire.",
@@ -82,7 +82,7 @@ ABOUT: Mapping[type, Mapping[str, str]] = {
         "name": "The name of the class, to which the `enum` of a field refers.",
         "valueType": "The type of all fields with this enum.",
         "about": "One line about the enum.",
-        "values": "The named values. Peers may send others.",
+        "values": "The named values. Peers may send values without a name.",
     },
     EnumValueDecl: {
         "name": "A letter, then letters, digits and underscores.",
@@ -90,7 +90,7 @@ ABOUT: Mapping[type, Mapping[str, str]] = {
         "about": "One line about the value.",
     },
 }
-"""What each attribute says. Editors show it beside the attribute."""
+"""The description of each attribute, which editors show."""
 
 _DIGITS = "[0-9]{1,99}"
 _RANGE = rf"\s*(?:none|{_DIGITS}(?:-{_DIGITS}|\+)?)\s*"
@@ -107,7 +107,7 @@ _NODES = {FieldDecl: "field", StructDecl: "struct", EnumValueDecl: "enumValue"}
 
 
 def _nodes(node: type) -> dict[str, Any]:
-    """Kafka's reader takes one object for a list of one."""
+    """Return the schema of a list. Kafka's reader accepts a single object as a list of one."""
     item = {"$ref": f"#/definitions/{_NODES[node]}"}
     return {"anyOf": [{"type": "array", "items": item}, item, {"type": "null"}]}
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 @options.notation
 @options.reporting
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
-@click.option("--title", help="Title of the site; default: the name of the first folder, and `protocol`.")
-@click.option("--package", default="", help="Name of the generated package, for examples in Python; default: none.")
+@click.option("--title", help="Title of the site.  [default: name of the first folder, and `protocol`]")
+@click.option("--package", default="", help="Generated package that examples in Python import.")
 @click.option(
     "--docs",
     multiple=True,
     type=click.Path(path_type=Path, exists=True),
-    help="Documentation for the same site: a Markdown file or a folder of them; may be repeated.",
+    help="Markdown file or folder to add to the site.",
 )
 @click.option(
     "--url", default="", help="Address of the published site, for its canonical addresses and for 404.html."
@@ -54,9 +54,9 @@ def guide(
 ) -> None:
     """Write the protocol guide: a static site of every message in every version.
 
-    It opens from the file system as from a server. Next to definitions it reads `releases.json`, `errors.json`,
-    recorded frames in `examples.jsonl`, and chapters in `guide/*.md`, where they exist. Pages of `--docs` keep their
-    tree, and links between them. In the folder of the site, only files of an earlier run are replaced or removed.
+    The site opens from the file system or a server. The command reads `releases.json`, `errors.json`, recorded frames
+    in `examples.jsonl`, and chapters in `guide/*.md` next to the definitions, if they exist. Pages of `--docs` keep
+    their folders and the links between them. Only files of an earlier run are replaced or removed.
     """
     if package:
         options.check_package_name(package)

@@ -138,7 +138,7 @@ RECORDS = schema(
     ("base_sequence", pa.int32(), "First sequence number of the batch; -1 if the producer has no id."),
     ("transactional", pa.bool_(), "Whether the record is part of a transaction."),
     ("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
-    ("key", pa.binary(), "The key; null if there is none."),
+    ("key", pa.binary(), "The key, or null."),
     ("value", pa.binary(), "The value; null for a tombstone, or if the problem is that the record is too large."),
     ("headers", HEADERS, "Headers in their order; keys may repeat."),
     PROBLEM,

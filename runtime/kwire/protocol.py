@@ -382,7 +382,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
 
 def _module(name: str) -> Any:
-    """Return ``importlib.import_module(name)``, without ``importlib``, whose import costs as much time as a codec."""
+    """Return ``importlib.import_module(name)`` without ``importlib``, which is as slow to import as a codec."""
     __import__(name)
     return sys.modules[name]
 

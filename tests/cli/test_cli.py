@@ -116,7 +116,7 @@ def test_a_path_without_definitions_exits_2() -> None:
         result = kwirec(*command)
         assert result.exit_code == 2
         assert "no definitions in `empty`" in result.stderr
-        assert "= help: in folders, files that end in .json, .jsonl and .krm are read" in result.stderr
+        assert "= help: kwirec reads files that end in .json, .jsonl and .krm from folders" in result.stderr
 
 
 def test_a_folder_that_cannot_be_read_is_not_skipped(monkeypatch: pytest.MonkeyPatch) -> None:

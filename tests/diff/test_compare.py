@@ -330,7 +330,7 @@ def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Diff) -> 
     [one] = diff(before, after).findings
     assert (one.rule.name, one.diagnostic.notes) == (
         "VERSION_ADDED_SAME_BYTES",
-        ("its layout is that of version 2",),
+        ("it has the layout of version 2",),
     )
 
 

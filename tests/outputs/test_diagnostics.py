@@ -81,8 +81,8 @@ PATHS = {
     "a.": "Windows drops a dot at the end of a name",
     "Manifest.json": "kwirec keeps its list of files there",
     ".git/HEAD": "hidden files belong to other programs",
-    "__pycache__/a": "kwirec leaves files of this name alone",
-    "a.so": "kwirec leaves files of this name alone",
+    "__pycache__/a": "kwirec ignores files of this name",
+    "a.so": "kwirec ignores files of this name",
     "a/" * 16 + "a": "it has more than 240 characters or 16 parts",
 }
 

@@ -125,7 +125,9 @@ def test_descriptions_are_read_from_a_zip_file(tmp_path: Path) -> None:
 
 def test_structs_are_imported_from_the_module_that_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["describe", "ProduceRequest"]) == 0
-    assert "\n  The class is in kwire_kafka.api.produce, as are those of its structs.\n" in capsys.readouterr().out
+    assert (
+        "\n  The class is in kwire_kafka.api.produce, with the classes of its structs.\n" in capsys.readouterr().out
+    )
     assert vars(import_module("kwire_kafka.api.produce"))["TopicProduceData"]
     assert main(["describe", "ProduceRequest.topic_data", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["module"] == "kwire_kafka.api.produce"

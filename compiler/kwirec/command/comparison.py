@@ -75,9 +75,9 @@ def _diff_settings(path: Path | None) -> DiffConfig:
 @click.option(
     "--level",
     type=click.Choice(["wire", "json", "source", "policy"]),
-    help="Kind of changes to look for; default: wire.",
+    help="Kind of changes to report.  [default: wire]",
 )
-@click.option("--layouts", is_flag=True, help="Compare bytes alone: which versions have others, and where they part.")
+@click.option("--layouts", is_flag=True, help="Compare only bytes, and print the first difference of each version.")
 @options.notation
 @options.format("text", "markdown", "json", "github", "junit")
 @options.config("settings", "tool.kwirec.diff", _diff_settings)
@@ -102,13 +102,13 @@ def diff(
 ) -> None:
     """Report changes from OLD to NEW, and which of them break compatibility.
 
-    Each side is a file, folder, jar or zip; `ARCHIVE!FILE`; a git revision, `git:main` (with the path of the other
-    side) or `git:v1.2:PATH`; or a release in the union, `release:3.9.1`. `git:main...` is the commit where HEAD left
+    A side is a file, folder, jar, zip or `ARCHIVE!FILE`, a path at a git revision (`git:v1.2:PATH`, or `git:main` for
+    the path of the other side), or a release in the union (`release:3.9.1`). `git:main...` is the commit where HEAD left
     `main`. Each level includes the previous ones: wire (bytes of a numbered version), json (names in request logs),
     source (generated Python), policy (evolution rules).
 
-    With `--layouts`, the sides may be any two sources of the same protocol: requests and responses are paired by api
-    key, others by name, and only their bytes are compared. The exit code is 1 if any version differs.
+    `--layouts` compares only the bytes of any two sources of the same protocol. It pairs requests and responses by api
+    key and other messages by name. The exit code is 1 if any version differs.
     """
     from kwirec.diff.layout_report import FORMATS
 

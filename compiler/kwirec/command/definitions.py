@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 @options.notation
 @options.dialect
 @options.reporting
-@click.option("--fix", is_flag=True, help="Mend the findings of which only one correction makes sense.")
-@click.option("--diff", "only_diff", is_flag=True, help="Write nothing; print what --fix would change.")
+@click.option("--fix", is_flag=True, help="Fix findings that have only one sensible correction.")
+@click.option("--diff", "only_diff", is_flag=True, help="Print what --fix would change, and write nothing.")
 @options.guide_url
 def check(
     paths: Sequence[Path],
@@ -42,8 +42,8 @@ def check(
 ) -> None:
     """Check definitions: files, folders, jars or zips that contain them.
 
-    With `--fix`, files are mended in place as far as a mistake has one correction. Comments and all other text stay.
-    `kwirec explain` says which codes have fixes. Findings that are left are printed.
+    `--fix` corrects mistakes in place if only one correction is possible. Comments and all other text stay. Then the
+    command prints the findings that are left. `kwirec explain` names the codes that have fixes.
 
     The exit code is 1 for errors and warnings, and with --diff if anything would change.
     """
@@ -87,13 +87,12 @@ def mend(
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
 @options.notation
 @options.only_check
-@click.option("--diff", "only_diff", is_flag=True, help="Write nothing; print what would change.")
+@click.option("--diff", "only_diff", is_flag=True, help="Print what would change, and write nothing.")
 def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only_diff: bool) -> None:
     """Format definitions: files, and folders that contain them, in place.
 
-    Only the layout changes: attributes and comments keep their order. Files with mistakes that are not of indentation
-    are left as they are, and so are archives and `.jsonl` bundles. With `-`, standard input is formatted to standard
-    output.
+    Only the layout changes. Attributes and comments keep their order. Archives, `.jsonl` bundles, and files with
+    mistakes other than indentation stay as they are. `-` formats standard input to standard output.
 
     The exit code is 1 for mistakes, and with --check if anything would change.
     """
@@ -155,7 +154,7 @@ def _print_json_schema(context: click.Context, parameter: click.Parameter, is_se
 @options.notation
 @options.reporting
 @click.option("--stage", type=click.Choice(["syntax", "schema", "layout"]), default="schema", show_default=True)
-@click.option("--message", metavar="NAME", help="Print only this message; default: all, and the enums.")
+@click.option("--message", metavar="NAME", help="Print only this message.  [default: all messages and enums]")
 @click.option(
     "--json-schema",
     is_flag=True,
@@ -169,8 +168,8 @@ def dump(
 ) -> None:
     """Print the result of a compiler pass as stable text.
 
-    With `--format json`, print the checked definitions and their layouts for programs, or the findings if there are
-    errors.
+    `--format json` prints the checked definitions and their layouts for programs. If they have errors, it prints the
+    findings.
     """
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
@@ -217,7 +216,7 @@ def _json_text(loaded: Loaded, paths: Sequence[Path], message: str | None) -> st
 @options.notation
 @options.reporting
 @click.option("--to", type=click.Choice(["json", "krammar"]), required=True, help="The notation to write.")
-@click.option("--dialect", type=click.Choice(["kwire", "franz-go"]), help="Whose words of krammar; default: kwire.")
+@click.option("--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect to write.  [default: kwire]")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @options.only_check
 def convert(
@@ -230,10 +229,10 @@ def convert(
     out: Path,
     only_check: bool,
 ) -> None:
-    """Write definitions in the other notation, or in one form of the same.
+    """Write definitions in the other notation, or in one layout of the same notation.
 
-    Files keep their folders. Nothing is lost between the notations; what franz-go's dialect cannot say is left out
-    and reported. Error codes and facts about releases stay where they are.
+    Files keep their folders. The notations hold the same facts. For franz-go's dialect, the command omits and reports
+    facts that it has no words for. Error codes and facts about releases are not converted.
     """
     from kwirec.convert import convert as run
 

@@ -18,13 +18,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 paths = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 notation = click.option(
-    "--notation", type=click.Choice(["json", "krammar"]), help="Notation of files whose suffix does not tell."
+    "--notation", type=click.Choice(["json", "krammar"]), help="Notation of files without a known suffix."
 )
 dialect = click.option(
-    "--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect of the notation krammar; default: by suffix."
+    "--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect of krammar files.  [default: by suffix]"
 )
-only_check = click.option("--check", "only_check", is_flag=True, help="Write nothing; fail if anything would change.")
-quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress, and the number of warnings.")
+only_check = click.option(
+    "--check", "only_check", is_flag=True, help="Write nothing and exit with 1 if a file would change."
+)
+quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress and the number of warnings.")
 
 
 def format(*choices: str) -> Callable[[F], F]:
@@ -48,7 +50,7 @@ def config(name: str, section: str, load: Callable[[Path | None], object]) -> Ca
         name,
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         callback=read,
-        help=f"A pyproject.toml with [{section}]; default: the nearest one in this folder or its parents.",
+        help=f"A pyproject.toml with [{section}].  [default: the nearest one above the current folder]",
     )
 
 
@@ -66,7 +68,7 @@ guide_url = click.option(
     metavar="URL",
     default="",
     callback=_guide_base,
-    help="Where the guide of the (new) definitions is (`kwirec guide`): findings link to it.",
+    help="Link findings to the guide of the (new) definitions at this address.",
 )
 
 

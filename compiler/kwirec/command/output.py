@@ -48,8 +48,8 @@ def generate(
 ) -> None:
     """Generate a package of typed codecs from definitions.
 
-    The package is written if there are no errors; warnings do not affect the exit code. In its folder, only files of
-    an earlier run are replaced or removed: any other file is an error.
+    Errors stop the command. Warnings do not affect the exit code. Only files of an earlier run are replaced or removed.
+    Any other file in the package's folder is an error.
     """
     from kwirec.driver import generate as run
 
@@ -82,8 +82,8 @@ def make_from(
     make: Callable[[Loaded, Phase], R | None],
     guide_url: str = "",
 ) -> R:
-    """Return the result of ``make`` for the definitions. Errors, also those that ``make`` reports, end the program,
-    and other findings are counted.
+    """Return the result of ``make`` for the definitions. Errors, also from ``make``, end the program. Other findings
+    are counted.
     """
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.terminal import phases
@@ -133,14 +133,16 @@ def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
 @options.notation
 @options.reporting
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
-@click.option("--only", default="", metavar="SELECTION", help="Messages and versions: `Fetch*:13,Produce*:newest`.")
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="A parameter of the templates.")
+@click.option(
+    "--only", default="", metavar="SELECTION", help="Messages and versions, such as `Fetch*:13,Produce*:newest`."
+)
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the templates.")
 @click.option(
     "--format-with",
     "formatters",
     multiple=True,
     metavar="SUFFIX=COMMAND",
-    help="Format files by a command that reads standard input: `.go=gofmt`. Without one, black formats `.py`.",
+    help="Command that formats files of a suffix, such as `.go=gofmt`. black formats `.py`.",
 )
 @click.option("--timeout", type=click.FloatRange(0.1), default=60, show_default=True, help="CPU seconds to render.")
 @options.only_check
@@ -161,11 +163,12 @@ def emit(
 ) -> None:
     """Render TEMPLATES with the definitions in PATHS, and write the files to a folder.
 
-    TEMPLATES is a folder of Jinja templates, or the name of one that comes with kwirec. Its `emit.toml` says what
-    each template runs once for. Templates are sandboxed. They reach no file, and time, memory and output are limited.
+    TEMPLATES is a folder of Jinja templates, or the name of one that comes with kwirec. Its `emit.toml` says
+    for what each template runs, such as each message. Templates are sandboxed. They reach no file, and their time,
+    memory and output are limited.
 
-    The files are written if there are no errors. In the folder, only files of an earlier run are replaced or removed:
-    any other file is an error.
+    Errors stop the command. Only files of an earlier run are replaced or removed. Any other file in the folder is an
+    error.
     """
     from kwirec.outputs import Limits
     from kwirec.outputs import emit as run

@@ -12,10 +12,10 @@ from kwirec.diagnostics.examples import ABSENT, HOUR, clock, enum, field, files,
 UNREADABLE = Code(
     number="K001",
     name="unreadable",
-    what="A given path cannot be read: it does not exist, access is denied, an archive is damaged or too large, or "
+    what="A given path cannot be read. It does not exist, access is denied, an archive is damaged or too large, or "
     "definitions that are compiled together have more than 2 MiB.",
-    why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with definitions: "
-    "those of a release of Kafka have 0.7 MiB.",
+    why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with definitions. "
+    "Kafka's have 0.7 MiB.",
     offending="kwirec check message_dfes/",
     corrected="kwirec check message_defs/",
 )
@@ -85,7 +85,7 @@ REPEATED_ATTRIBUTE = Code(
     number="K008",
     name="repeated-attribute",
     what="An attribute appears twice in one object, with the same value.",
-    why="Nothing is lost, and Kafka 3.9 has such files, but a later change may update only one of the two.",
+    why="A later change may update only one of the two. This is only a warning because Kafka 3.9 has such files.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock().replace('"validVersions"', '"validVersions": "0-2", "validVersions"'),
@@ -138,8 +138,8 @@ MISSING_ATTRIBUTE = Code(
     number="K013",
     name="missing-attribute",
     what="A message, struct, field or enum lacks a required attribute.",
-    why="A message needs a type, a name, valid versions and, unless it has no versions, fields; a field needs a "
-    "name, a type and versions (or tagged versions); an enum needs a name, the type of its values and values.",
+    why="A message needs a type, a name, valid versions and, unless it has no versions, fields. A field needs a "
+    "name, a type and versions (or tagged versions). An enum needs a name, the type of its values and values.",
     offending=clock(field("Millis", "int64", versions=ABSENT)),
     krammar=krammar().replace("key 900, ", ""),
     corrected=clock(field("Millis", "int64")),
@@ -199,7 +199,7 @@ BAD_INDENTATION = Code(
     name="bad-indentation",
     what="A line has a tab, an odd number of spaces or too many of them before its first word, or it is indented "
     "outside of a struct.",
-    why="The level of a line says which struct a field belongs to, two spaces for each level.",
+    why="The indentation of a line shows the struct of a field, two spaces for each level.",
     offending=krammar().replace("  Hour", "   Hour"),
     corrected=krammar(),
 )
@@ -220,7 +220,7 @@ NOT_FRANZ_GO = Code(
     number="K022",
     name="not-franz-go",
     what="A definition in the dialect of franz-go has a word that only kwire knows.",
-    why="franz-go's generator refuses the file. The dialect is that of files without a suffix, and of all files with "
+    why="franz-go's generator refuses the file. Files without a suffix have this dialect, and all files with "
     "`--dialect franz-go`.",
     severity=Severity.NOTE,
     relaxable=True,
@@ -254,7 +254,7 @@ RESPONSE_WITHOUT_REQUEST = Code(
     number="K025",
     name="response-without-request",
     what="A response without an api key does not directly follow its request.",
-    why="It takes its api key and its versions from the request.",
+    why="It has the api key and the versions of the request.",
     offending=krammar("  Hour: int8", "  Minute: int8", order=(1, 0)),
     corrected=krammar("  Hour: int8", "  Minute: int8"),
 )
@@ -283,8 +283,8 @@ NOT_IN_NOTATION = Code(
 TOO_MANY_FINDINGS = Code(
     number="K028",
     name="too-many-findings",
-    what="There are more than 10,000 findings; the rest is left out.",
-    why="Their number would take any amount of memory, and nobody reads so many: mend the first.",
+    what="The command found more than 10,000 problems. It omits the rest.",
+    why="An unlimited list would need unlimited memory. Fix the first findings.",
     offending="kwirec check captures/",
     corrected="kwirec check message_defs/",
 )
@@ -304,7 +304,7 @@ STRUCT_REDEFINED = Code(
     number="K102",
     name="struct-redefined",
     what="Two structs of one message have the same name.",
-    why="The type of a field names its inline struct, and all structs of a message, each of which becomes a class, "
+    why="The type of a field names its inline struct. Each struct becomes a class, and all structs of a message "
     "share one namespace.",
     offending=clock(
         field("Start", "Time", fields=[field("Millis", "int64")]),
@@ -322,8 +322,8 @@ BAD_DEFAULT = Code(
     name="bad-default",
     what="A default is not a valid value for the type of its field: not a number, out of range, or neither empty nor "
     "`null` for bytes, arrays and structs.",
-    why="Integers are decimal or hexadecimal (`0x7fffffff`) and must be in range; a bool is `true` or `false`; a "
-    "uuid is 16 bytes in base64; bytes, arrays and structs default to empty or `null`.",
+    why="Integers are decimal or hexadecimal (`0x7fffffff`) and must be in range. A bool is `true` or `false`. A "
+    "uuid is 16 bytes in base64. Bytes, arrays and structs default to empty or `null`.",
     offending=clock(field("Hour", "int8", default="200")),
     corrected=clock(field("Hour", "int8", default="-1")),
     fixable=True,
@@ -343,7 +343,7 @@ UNKNOWN_ENUM = Code(
     name="unknown-enum",
     what="The `enum` of a field names no enum.",
     why="Its values have no names, as if the attribute were absent. An enum is a definition of type `enum`, in any "
-    "of the files that are compiled together: this is a warning because a part of a protocol may be compiled alone.",
+    "of the compiled files. This is only a warning because you can compile a part of a protocol.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=files(clock(field("Phase", "int8", enum="Fase")), enum(value("NEW", 0))),

@@ -222,7 +222,7 @@ def _end(span: Span) -> Diagnostic:
     """Return the last finding of a full report."""
     from kwirec.diagnostics.codes import TOO_MANY_FINDINGS as code
 
-    found = finding(f"there are more than {MAX_FINDINGS:,} findings", span, "this one and the rest are left out")
+    found = finding(f"there are more than {MAX_FINDINGS:,} findings", span, "this and later findings are omitted")
     return Diagnostic.of(found, code, code.severity)
 
 
@@ -247,7 +247,7 @@ def did_you_mean(word: str, candidates: Iterable[str]) -> str:
 
 def meant(word: str, candidates: Iterable[str]) -> str | None:
     """Return the candidate that ``word`` can only be a slip of: another case, or one letter that is wrong, missing,
-    added or in the place of its neighbour. ``None`` if there is none, or more than one.
+    added or in the place of its neighbour. Return ``None`` without a candidate, or with several.
     """
     found = {candidate for candidate in candidates if _is_slip(word, candidate)}
     same = {candidate for candidate in found if candidate.casefold() == word.casefold()}

@@ -28,7 +28,7 @@ def replaced(span: Span, text: str) -> Fix:
 
 
 def apart(fixes: Iterable[Fix]) -> list[Fix]:
-    """Return the fixes that can be applied together. A fix that touches an earlier one is left out."""
+    """Return the fixes that can be applied together. Omit a fix that touches an earlier fix."""
     taken: dict[Source, list[tuple[int, int]]] = {}
     found = []
     for fix in fixes:
@@ -40,7 +40,7 @@ def apart(fixes: Iterable[Fix]) -> list[Fix]:
 
 
 def _touches(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a span touches one of others that are in order and apart."""
+    """Return whether a span touches one of the ``taken`` spans, which are in order and apart."""
     after = bisect(taken, (span.end, sys.maxsize))
     return after > 0 and taken[after - 1][1] >= span.start
 

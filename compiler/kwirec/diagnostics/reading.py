@@ -69,8 +69,8 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
     """Return all definition sources under ``paths``, the sources of each path in sorted order, no file twice.
 
     With ``required``, a path without definitions is an error because it is probably mistyped. From archives, the
-    function reads only ``member`` if it is given. Each call has room for :data:`MAX_BYTES`: both sides of a diff, for
-    example.
+    function reads only ``member`` if it is given. Each call, such as for a side of a diff, has room for
+    :data:`MAX_BYTES`.
     """
     room = _Room(MAX_BYTES)
     sources: dict[Path, list[Source]] = {}
@@ -81,7 +81,7 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
             if resolved not in sources and room.left >= 0:
                 sources[resolved] = list(_read(file, report, member, room))
         if required and not any(sources.get(resolved) for resolved, _ in files) and len(report.diagnostics) == before:
-            help = "in folders, files that end in .json, .jsonl and .krm are read; others are when they are named"
+            help = "kwirec reads files that end in .json, .jsonl and .krm from folders, and any file that you name"
             helps = [help] if path.is_dir() else []
             report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", _whole(path), helps=helps)
     return list(chain.from_iterable(sources.values()))

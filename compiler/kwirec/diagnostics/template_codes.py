@@ -36,7 +36,7 @@ TEMPLATE_FAILED = Code(
     name="template-failed",
     what="A template fails: an operation does not fit its values, an included template is missing, or the template "
     "calls `fail`.",
-    why="Nothing is written, so that no output mixes old and new files.",
+    why="The command writes no file, because outputs must not mix old and new files.",
     offending="{{ schema.messages | length + '!' }}",
     corrected="{{ schema.messages | length }}!",
 )
@@ -65,7 +65,7 @@ BAD_OUTPUT_PATH = Code(
     name="bad-output-path",
     what="The path of an output is not a plain relative path. It is absolute, leads out of the folder, has "
     "characters other than letters, digits and `_.@+=-`, or is a name that Windows or kwirec reserves.",
-    why="Nothing outside of `--out` is ever written. A file must have the same path on all systems.",
+    why="The command writes only below `--out`. A file must have the same path on all systems.",
     offending='[[output]]\ntemplate = "table.md.jinja"\npath = "../table.md"',
     corrected='[[output]]\ntemplate = "table.md.jinja"\npath = "table.md"',
 )

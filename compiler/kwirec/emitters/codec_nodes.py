@@ -232,8 +232,8 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
 def in_groups(
     fields: Iterable[FieldCoding], parts: Callable[[FieldCoding], tuple[Versions, ...]]
 ) -> Iterator[tuple[tuple[Versions, ...], list[FieldCoding]]]:
-    """Yield neighbouring fields for which the versions fall into the same ``parts``, so that one test serves them
-    all.
+    """Yield groups of neighbouring fields that need the same test, because their versions fall into the same
+    ``parts``.
     """
     for _, group in groupby(fields, key=lambda one: frozenset(parts(one))):
         together = list(group)

@@ -100,7 +100,7 @@ class MessageMatrix:
 
     def fields_of_some_versions(self) -> Iterator[tuple[str, VersionRange, str]]:
         """Yield the fields that some versions of their struct lack, the versions that have them, and the effect of
-        writing these versions as others.
+        converting these versions.
         """
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]

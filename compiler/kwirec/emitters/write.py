@@ -77,11 +77,11 @@ def write(
     commands: Commands = MappingProxyType({}),
 ) -> WriteOutcome:
     """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences. ``commands`` format files by
-    their suffix, and black those that end in ``.py``, unless they have a command.
+    their suffix. Without a command, black formats ``.py``.
 
-    Raises :class:`FormatError` if a file cannot be formatted, and :class:`OutputNotGeneratedError` if there are files
-    that neither the manifest nor ``artifacts`` have, or files to remove that changed since they were written. Nothing
-    is written then.
+    Raises :class:`FormatError` if a file cannot be formatted, and :class:`OutputNotGeneratedError` if the folder
+    has files that neither the manifest nor ``artifacts`` have, or if a file to remove changed since it was written. Then
+    the function writes no file.
     """
     if folder.is_symlink():
         raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")

@@ -106,8 +106,8 @@ def _widened(source: Source, start: int, end: int) -> Span:
 
 @lru_cache(64)
 def _places(source: Source) -> tuple[Mapping[int, _Place], Sequence[int]]:
-    """Return the attributes of a source by the offsets of their values, and of what their lists and objects have, and
-    the offsets of comments.
+    """Return the attributes of a source by the offsets of their values and of all values inside, and the offsets of
+    comments.
     """
     comments: list[Span] = []
     values = parse_values(source, Report(), many=source.name.endswith(".jsonl"), comments=comments)

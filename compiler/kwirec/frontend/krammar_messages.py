@@ -174,7 +174,7 @@ class _Reader:
             f"response `{head.name.value}` does not follow its request",
             head.name.span,
             others=[(elsewhere.name.span, "the request is here")] if elsewhere is not None else [],
-            helps=[f"write it directly after `{expected}`, from which it takes its api key and versions"],
+            helps=[f"write it directly after `{expected}`, which has its api key and versions"],
         )
         return elsewhere
 
@@ -200,10 +200,10 @@ class _Reader:
         missing += ["`max version N`"] if valid is None else []
         if missing and head.is_known:
             helps = [f"write {' and '.join(missing)} after `=>`, with a number for `N`"]
-            helps += [] if head.modifiers else ["a struct that others use is `not top level`"]
+            helps += [] if head.modifiers else ["mark a shared struct with `not top level`"]
             if kind == "request" and head.name.value.endswith("Response"):
                 kind = "response"
-                helps = ["write it without versions after its request, whose api key and versions it takes"]
+                helps = ["write it without versions after its request, which has its api key and versions"]
             self._context.report.add(
                 codes.MISSING_ATTRIBUTE,
                 f"the {kind} has no {' and no '.join(missing)}",

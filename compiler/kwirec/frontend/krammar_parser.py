@@ -38,7 +38,7 @@ _TYPE_AND_ITEMS = re.compile(
     r"(?:(?:nullable|enum-|\[|=>)[^\s:]*|"
     rf"(?:{'|'.join(NUMBERS)}|string|uuid|bytes|records)(?:\([^\s:]*\))?)(?: *//.*)?"
 )
-"""Text after the name of a field that is surely its type, and what follows."""
+"""Text after the name of a field that starts with its type."""
 _SPECIAL = re.compile(rf"(?P<name>{'|'.join(SPECIAL)})(?:\((?P<value>[0-9]{{1,9}})\))?(?= *(?://|$))")
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|$)')
 _PIECE = re.compile(r'(?:"(?:[^"\\]++|\\.)*+(?:"|$)|[^",]++)++')

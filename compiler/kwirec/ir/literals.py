@@ -87,7 +87,7 @@ def _integer(literal: Literal, name: str) -> int:
             raise ValueError("not a decimal or 0x integer")
         digits = match["digits"]
         if len(digits) > 1 and digits[0] == "0" and digits[1] not in "xX":
-            raise ValueError("a leading zero is decimal to some and octal to others")
+            raise ValueError("some compilers read a leading zero as octal")
         value = int(digits, 16 if digits[:2].lower() == "0x" else 10)
         literal = -value if match["sign"] else value
     low, high = INTEGER_RANGES[name]

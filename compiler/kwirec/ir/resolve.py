@@ -220,7 +220,7 @@ class _Resolver:
             type_ = StructType(written.name)
         else:
             if written.name in NO_WIRE_KIND:
-                what = f"`{written.span.text}` is a type for records alone"
+                what = f"`{written.span.text}` is a type only for records"
                 self._problem(codes.NO_WIRE_KIND, what, written.span, helps=["messages have numbers of fixed size"])
                 return None
             known = [*PRIMITIVES, *(name for name in self._struct_names if name != self._name)]
@@ -285,7 +285,7 @@ class _Resolver:
 
 
 def _word_fix(written: str, span: Span, type_: Type) -> Fix:
-    """Return the fix for `True`, `False` or `NULL` in another case than that of a default."""
+    """Return the fix for a default such as `True` or `NULL`, which must be in lower case."""
     word = written.lower()
     try:
         is_default = word in ("true", "false", "null") and typed_default(word, type_) is not IMPLICIT

@@ -43,8 +43,8 @@ def emit(
     limits: Limits | None = None,
     phase: Phase = quiet,
 ) -> Emitted | None:
-    """Render the templates of a folder, or of those that come with kwirec by name, and write the files to ``out``;
-    with ``check``, only report what would change. Return ``None`` if ``report`` has errors.
+    """Render the templates of a folder, or templates of kwirec by name, and write the files to ``out``. With ``check``,
+    only report what would change. Return ``None`` if ``report`` has errors.
 
     ``only`` selects messages and versions: ``Fetch*:13,Produce*:newest``. ``formatters`` maps suffixes to commands
     that format standard input: ``{".go": ["gofmt"]}``. black formats ``.py`` without one.
@@ -89,7 +89,7 @@ def emit(
 
 
 def _parameters(templates: Templates, given: Mapping[str, object], report: Report) -> dict[str, object]:
-    """Return the parameters of a folder, with the given ones converted to the types of the others."""
+    """Return the parameters of a folder. Given values replace the defaults and get their types."""
     found = dict(templates.parameters)
     for name, value in given.items():
         try:

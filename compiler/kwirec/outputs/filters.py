@@ -178,4 +178,4 @@ FILTERS: Mapping[str, Callable[..., str]] = {
         *(clean, wrap, comment, block_comment, docstring, model_attribute),
     )
 } | {"markdown": lambda text: markdown.prose(str(text)), "markdown_code": lambda text: markdown.code(str(text))}
-"""The filters by name, besides those of Jinja."""
+"""Filters by name, in addition to Jinja's."""

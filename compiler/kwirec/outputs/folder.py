@@ -44,7 +44,7 @@ UNITS: Mapping[str, tuple[str, ...]] = {
     "version": ("message", "version"),
     "layout": ("message", "layout"),
 }
-"""What a template runs once for → the names that it has, besides ``schema`` and ``parameters``."""
+"""Value of ``each`` → names that the template has, in addition to ``schema`` and ``parameters``."""
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*output[ \t]*\]\]", re.MULTILINE)
 _ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
@@ -53,7 +53,7 @@ _TOML_PLACE = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<c
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """A template, the template of its paths, and what it runs once for. Spans are the places of findings."""
+    """A template, the template of its paths, and its ``each``. Spans are the places of findings."""
 
     template: str
     path: str

@@ -1,4 +1,4 @@
-"""Which paths an output may have: those that are the same file on every system, within the folder."""
+"""Check paths of outputs. A path must be the same file on every system, within the folder."""
 
 from __future__ import annotations
 
@@ -65,6 +65,6 @@ def _faults(path: str) -> Iterator[str]:
         if _DEVICE.match(part.lower()):
             yield "it is a device of Windows"
         if part in IGNORED or part.endswith(LIBRARIES):
-            yield "kwirec leaves files of this name alone"
+            yield "kwirec ignores files of this name"
     if path.casefold() == MANIFEST:
         yield "kwirec keeps its list of files there"

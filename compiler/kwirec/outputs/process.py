@@ -34,7 +34,7 @@ _START = "import sys; sys.path[:] = {!r}; from kwirec.outputs.child import main;
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What templates may need: CPU seconds, bytes of memory where the system can limit it, characters of output, and
+    """Limits of templates: CPU seconds, bytes of memory where the system can limit it, characters of output, and
     files.
     """
 

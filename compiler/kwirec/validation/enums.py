@@ -117,7 +117,7 @@ def duplicate_value_name(at: EnumSite) -> Iterator[Finding]:
 def duplicate_value(at: EnumSite) -> Iterator[Finding]:
     """Two names of an enum have the same value.
 
-    A reader could not tell which of them a peer means.
+    A reader could not know which name a peer means.
     """
     for first, one in repeated(at.enum.values, lambda one: one.value):
         yield at.finding(
@@ -153,7 +153,7 @@ def value_out_of_range(at: EnumSite) -> Iterator[Finding]:
     corrected=files(clock(field("Phase", "int8", enum="Phase")), enum(value("NEW", 0))),
 )
 def enum_mismatch(at: FieldSite) -> Iterator[Finding]:
-    """The type of a field is not that of its enum.
+    """The type of a field is not the type of its enum.
 
     All fields of an enum have the type of its values, or are arrays of it.
     """

@@ -235,7 +235,7 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
 def unknown_listener(at: MessageSite) -> Iterator[Finding]:
     """A listener is not one of broker, controller and zkBroker.
 
-    Kafka's generator accepts no others. This is only a warning because other protocols can have their own listeners.
+    Kafka's generator accepts only these. This is only a warning because other protocols can have their own listeners.
     """
     for listener in at.decl.listeners or ():
         if at.message.kind is MessageKind.REQUEST and listener.value not in LISTENERS:
@@ -364,8 +364,8 @@ def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
 def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     """The header version of a version is not the one that follows from its flexibility.
 
-    Kafka reads definitions without `headerVersions` this way: a request has header 2 in flexible versions and 1 in
-    others, a response 1 and 0, and ApiVersionsResponse always 0. Peers that do so could not read the message.
+    Without `headerVersions`, a request has header 2 in flexible versions and header 1 otherwise. A response has header 1
+    or 0, and ApiVersionsResponse always 0. Peers that follow this rule could not read the message.
     """
     if at.message.valid.is_open:
         return
@@ -395,8 +395,8 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
 def sent_to(at: MessageSite) -> Iterator[Finding]:
     """`sentTo` is not one of controller, group, transaction and share, or the message is not a request.
 
-    It says which broker must get the request: the controller, or the coordinator of a group, a transaction or a share
-    group.
+    The attribute names the broker that must get the request: the controller, or the coordinator of a group, a
+    transaction or a share group.
     """
     written = at.decl.sent_to
     if written is None:
@@ -405,7 +405,7 @@ def sent_to(at: MessageSite) -> Iterator[Finding]:
         yield _not_a_request(at, "sentTo", written.span, fix=without(written.span, at.dialect))
     elif written.value not in SENT_TO:
         helps = [did_you_mean(written.value, SENT_TO) or f"known are {', '.join(SENT_TO)}"]
-        what, fix = f"`{at.message.name}` is sent to nobody known", renamed(
+        what, fix = f"`{at.message.name}` is sent to an unknown receiver", renamed(
             written.span, written.value, meant(written.value, SENT_TO)
         )
         yield at.finding(what, written.span, "does not exist", helps=helps, fix=fix)

@@ -171,8 +171,8 @@ def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
 def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
     """A field is tagged in versions that are not flexible.
 
-    Only flexible versions have tagged fields. The flexible versions are those of the field, if it has its own, or of
-    the message.
+    Only flexible versions have tagged fields. A field can have its own flexible
+    versions, otherwise the flexible versions of the message apply.
     """
     tagged = at.decl.tagged_versions
     flexible = at.message.flexible if at.field.flexible is None else at.field.flexible

@@ -75,7 +75,7 @@ def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
 
     A list of all topic names or broker ids would lack a field whose entity type is misspelt. Kafka's entity types are
     transactionalId, producerId, groupId, topicName and brokerId. Entity types have no bytes, so a protocol can have
-    others: turn this warning off.
+    more. Then turn this warning off.
     """
     written = at.decl.entity_type
     if written is not None and FIELD_NAME.fullmatch(written.value) and written.value not in ENTITY_TYPES:
@@ -344,7 +344,7 @@ def empty_elements(at: MessageSite) -> Iterator[Finding]:
                 site.decl.type.name_span,
                 f"`{site.base}` has no fields in these",
                 others=[(site.decl.versions.span, "the versions of the array")] if site.decl.versions else (),
-                helps=["narrow the versions of the array, or widen those of a field of its elements"],
+                helps=["narrow the versions of the array, or widen the versions of a field of its elements"],
             )
 
 
@@ -377,7 +377,7 @@ def large_message(at: MessageSite) -> Iterator[Finding]:
         yield at.finding(
             f"message `{at.message.name}` has {count} fields",
             at.decl.name.span,
-            f"more than {MAX_FIELDS}, counting those of a struct for each of its uses",
+            f"more than {MAX_FIELDS}, counting the fields of a struct for each of its uses",
             helps=["split the message, or send a list of elements that refer to each other by number"],
         )
     elif described > MAX_LAYOUT_FIELDS:

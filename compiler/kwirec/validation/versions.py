@@ -242,7 +242,7 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
             at.decl.type.name_span,
             f"needed in {in_words(at.live)}",
             others=[(written.span, f"`{used.name}` exists in these")] if written else (),
-            helps=["widen the versions of the struct, or narrow those of the field"],
+            helps=["widen the versions of the struct, or narrow the versions of the field"],
         )
 
 
@@ -280,7 +280,7 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
 def many_versions(at: MessageSite) -> Iterator[Finding]:
     """A message has more than 1000 valid versions.
 
-    Each version has its own layout, so compiling thousands of versions takes minutes. Kafka's longest range has 19
+    Each version has its own layout, so thousands of versions need minutes to compile. Kafka's longest range has 19
     versions.
     """
     written, count = at.decl.valid_versions, len(at.message.valid)

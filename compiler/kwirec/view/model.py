@@ -24,12 +24,12 @@ class Versions:
 
     @property
     def low(self) -> int | None:
-        """The first version, or ``None`` if there are none."""
+        """The first version, or ``None`` for an empty range."""
         return self.numbers[0] if self.numbers else None
 
     @property
     def high(self) -> int | None:
-        """The last version, or ``None`` if there are none."""
+        """The last version, or ``None`` for an empty range."""
         return self.numbers[-1] if self.numbers else None
 
     @property
@@ -273,7 +273,7 @@ class Version(_Printed):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Message(_Named):
-    """One message with all its versions, or with those that ``--only`` selects.
+    """One message with all its versions, or with the versions that ``--only`` selects.
 
     ``kind`` is ``request``, ``response``, ``header``, ``data``, ``metadata``, ``coordinator-key`` or
     ``coordinator-value``. ``api`` is the name without ``Request`` and ``Response``. ``structs`` has the root first.

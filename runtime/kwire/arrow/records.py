@@ -39,15 +39,13 @@ RECORDS = pa.schema(
     [
         _column("offset", pa.int64(), "Offset of the record."),
         _column("timestamp", TIMESTAMP, "Timestamp of the record; null if it has none.", nullable=True),
-        _column("key", pa.binary(), "The key; null if there is none.", nullable=True),
+        _column("key", pa.binary(), "The key, or null.", nullable=True),
         _column("value", pa.binary(), "The value; null for a tombstone.", nullable=True),
         _column("headers", list_of(HEADER), "Headers in their order; what is not UTF-8 in a key is U+FFFD."),
-        _column("position", pa.int64(), "Where the batch of the record starts in the input."),
+        _column("position", pa.int64(), "Offset of the batch of the record in the input."),
         _column("magic", pa.int8(), "Format of the batch: 0, 1 or 2."),
         _column("codec", LABEL, "Compression of the batch: none, gzip, snappy, lz4 or zstd."),
-        _column(
-            "timestamp_type", LABEL, "Whether timestamps are of the producer or the broker: create, append; none."
-        ),
+        _column("timestamp_type", LABEL, "Source of timestamps: create (the producer), append (the broker) or none."),
         _column("leader_epoch", pa.int32(), "Leader epoch of the batch; -1 before magic 2."),
         _column("producer_id", pa.int64(), "Id of the producer; -1 without one."),
         _column("producer_epoch", pa.int16(), "Epoch of the producer; -1 without one."),

@@ -31,7 +31,7 @@ def list_of(element: pa.DataType) -> pa.ListType:
 
 TAG = pa.struct([pa.field("tag", pa.int32(), nullable=False), pa.field("data", pa.binary(), nullable=False)])
 TAGS = list_of(TAG)
-TAGS_COMMENT = "Unknown tagged fields: tag and payload, in ascending order; null if there are none."
+TAGS_COMMENT = "Unknown tagged fields, or null: tag and payload, in ascending order."
 
 Usage = dict[type[Struct], set[int]]
 """Struct → the versions of the message that have it, wherever it is used."""

@@ -211,7 +211,7 @@ class Client:
         bare = self.protocol["SaslAuthenticateRequest"].API_KEY not in self.versions
         agreed: Any = (await self.call(handshake(mechanism=sasl.mechanism), 0 if bare else None)).message
         if agreed.error_code == ILLEGAL_SASL_STATE:
-            raise AuthenticationError(f"{self.address}: this port has no login: set security.protocol without SASL_")
+            raise AuthenticationError(f"{self.address}: this port has no login. Set security.protocol without SASL_")
         if agreed.error_code:
             known = cut(", ".join(agreed.mechanisms[:20]), MAX_TEXT) or "none"
             raise AuthenticationError(f"{self.address}: does not know {sasl.mechanism}, its mechanisms are: {known}")

@@ -176,7 +176,9 @@ def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
         url = urlsplit(properties.get("sasl.oauthbearer.token.endpoint.url", ""))
         token_file = token_file or (unquote(url.path) if url.scheme == "file" else None)
         if not token_file:
-            raise SecurityError("OAUTHBEARER: tokens are not requested from a server; get one and name its file")
+            raise SecurityError(
+                "OAUTHBEARER: kwire does not request tokens from a server. Get a token and name its file"
+            )
         prefix = "extension_"
         extensions = {name.removeprefix(prefix): text for name, text in jaas.items() if name.startswith(prefix)}
         return Sasl(mechanism=mechanism, token_file=token_file, extensions=extensions)

@@ -33,10 +33,9 @@ examples:
 @format_option("text", "json")
 @PROTOCOL
 def broker(**values: Any) -> int:
-    """Ask the broker at ADDRESS what it accepts, and compare that with the known releases.
+    """Ask the broker at ADDRESS what it accepts, and compare the answer with the known releases.
 
-    Prints the releases that it fits, its API versions, features, cluster and nodes. ADDRESS is HOST:PORT, by default
-    port 9092.
+    Print matching releases, API versions, features, cluster and nodes. ADDRESS is HOST:PORT, by default port 9092.
     """
     options = Options(**values)
     try:

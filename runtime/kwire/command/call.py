@@ -43,8 +43,8 @@ examples:
 def call(**values: Any) -> int:
     """Send a request in any version to the broker at ADDRESS, and print the response.
 
-    It is printed in Kafka's JSON form or as a tree. API is the name or number of the API. ADDRESS is HOST:PORT, by
-    default port 9092.
+    The output is Kafka's JSON form, or a tree. API is the name or number of the API. ADDRESS is HOST:PORT, by default
+    port 9092.
     """
     options = Options(**values)
     try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_RESPONSE = 2 << 20
-"""Default maximum bytes of a response. As JSON, a response may use 200 times as much memory."""
+"""Default maximum bytes of a response. As JSON, a response may need 200 times its size."""
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
 EXIT_CODES = """
 exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
@@ -35,23 +35,25 @@ _USAGE = (EncodeError, JsonFormError, UnknownNameError, ValueError)  # a Securit
 _OPTIONS = (
     click.argument("address"),
     click.option("--config", metavar="FILE", help="Properties file of a client: security.protocol, sasl.*, ssl.*"),
-    click.option("--tls", is_flag=True, help="Speak TLS.  [default: plain text]"),
-    click.option("--ca", metavar="FILE", help="Certificates to trust, in PEM.  [default: those of the system]"),
+    click.option("--tls", is_flag=True, help="Use TLS.  [default: plain text]"),
+    click.option("--ca", metavar="FILE", help="Trusted certificates, in PEM.  [default: the system's]"),
     click.option("--cert", metavar="FILE", help="Certificate of the client, in PEM, with its key or --key."),
     click.option("--key", metavar="FILE", help="Key of the certificate; KWIRE_KEY_PASSWORD decrypts it."),
     click.option(
         "--mechanism",
         metavar="NAME",
-        help="Log in by PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.  [default: no login]",
+        help="Log in with PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.  [default: no login]",
     ),
     click.option("--user", metavar="NAME", help="Name of the user."),
     click.option(
         "--password-file",
         metavar="FILE",
-        help="File of the password.  [default: KWIRE_PASSWORD, or it is asked for]",
+        help="File with the password.  [default: KWIRE_PASSWORD, or a prompt]",
     ),
-    click.option("--token-file", metavar="FILE", help="File of an OAUTHBEARER token.  [default: KWIRE_TOKEN]"),
-    click.option("--plaintext-login", is_flag=True, help="Let PLAIN and OAUTHBEARER log in elsewhere without TLS."),
+    click.option("--token-file", metavar="FILE", help="File with an OAUTHBEARER token.  [default: KWIRE_TOKEN]"),
+    click.option(
+        "--plaintext-login", is_flag=True, help="Allow PLAIN and OAUTHBEARER without TLS on other machines."
+    ),
     number_option("--timeout", "SECONDS", 10, 3600, float, "Time to connect, and per call."),
     number_option("--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Limit of a response, up to 300.", 1 << 20),
 )

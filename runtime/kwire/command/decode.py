@@ -60,23 +60,21 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 
 @click.command(epilog=epilog(_EPILOG))
 @click.argument("data", nargs=-1)
-@click.option(
-    "--response", is_flag=True, help="The bytes are a response, not a request; needs --api-key and --version."
-)
-@click.option("--message", metavar="NAME", help="The bytes are a message without header; needs --version.")
+@click.option("--response", is_flag=True, help="Decode a response. Needs --api-key and --version.")
+@click.option("--message", metavar="NAME", help="Decode a message without header. Needs --version.")
 @click.option(
     "--topic",
     metavar="NAME",
-    help="The bytes are a record of this internal topic, or one like connect-configs; needs --key, --value or both.",
+    help="Decode a record of an internal topic, such as connect-configs. Needs --key, --value or both.",
 )
 @click.option("--key", metavar="DATA", help="Key of the record, in hex or base64.")
 @click.option("--value", metavar="DATA", help="Value of the record, in hex or base64.")
 @click.option("--api-key", metavar="KEY", help="Number or name of the API.")
-@click.option("--version", type=int, help="Version of the message, or of the request that was answered.")
+@click.option("--version", type=int, help="Version of the message, or of the request.")
 @click.option(
     "--frame/--payload",
     default=None,
-    help="The input is one or more length-prefixed frames, or one payload without its length.  [default: detected]",
+    help="Length-prefixed frames, or one payload without its length.  [default: detected]",
 )
 @click.option(
     "--coding", type=click.Choice(CODINGS), default="guess", show_default=True, help="Encoding of the input."
@@ -93,13 +91,13 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 )
 @click.option("--no-records", is_flag=True, help="Do not decode record batches.")
 @format_option("text", "json", "message")
-@click.option("--html", metavar="FILE", help="Write a page in which bytes and fields highlight each other.")
-@click.option("--link", is_flag=True, help="Print where the protocol guide has the messages, too.")
+@click.option("--html", metavar="FILE", help="Write an HTML page that links bytes and fields.")
+@click.option("--link", is_flag=True, help="Also print the address of the message in the protocol guide.")
 @click.option(
     "--guide-url",
     metavar="URL",
     default="",
-    help="Where the guide is (kwirec guide): the page links to it. Without it, --link is relative to the guide.",
+    help="Address of the protocol guide. Without it, --link prints a relative address.",
 )
 @SECRETS
 @PROTOCOL

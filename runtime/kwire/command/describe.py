@@ -114,7 +114,7 @@ def _text(found: dict[str, Any]) -> Iterator[str]:
     key = "" if found["api_key"] is None else f"API key {found['api_key']}, "
     yield f"{found['name']}: {key}versions {found['versions']}, flexible {found['flexible']}"
     yield from wrap(found["description"], WIDTH, initial_indent="  ", subsequent_indent="  ")
-    yield f"  The class is in {found['module']}, as are those of its structs."
+    yield f"  The class is in {found['module']}, with the classes of its structs."
     for field in found["fields"]:
         indent = "  " * (field["path"].count(".") + 1)
         yield ""

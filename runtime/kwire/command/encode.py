@@ -34,13 +34,13 @@ exit codes: 0 encoded, 2 usage error, or a value that the version cannot represe
 @click.argument("name")
 @click.option("--version", type=int, help="Version of the message.  [default: the newest]")
 @json_option("message")
-@click.option("--header", is_flag=True, help="With the header of a request or response.")
-@click.option("--frame", is_flag=True, help="With header and size.")
+@click.option("--header", is_flag=True, help="Add the header of a request or response.")
+@click.option("--frame", is_flag=True, help="Add header and size.")
 @click.option("--correlation-id", type=int, metavar="ID", help="Correlation id of the header.  [default: 0]")
 @click.option("--client-id", metavar="ID", help="Client id in the header of a request.  [default: null]")
 @PROTOCOL
 def encode(**values: Any) -> int:
-    """Print a message that is given as JSON as hex, with --header or --frame as brokers and clients send it.
+    """Convert a message from JSON to hex.
 
     NAME is the name of a message, or the name or number of an API for its request.
     """

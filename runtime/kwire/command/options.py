@@ -26,7 +26,7 @@ SECRETS = click.option(
     type=click.Choice(("hide", "show")),
     default="hide",
     show_default=True,
-    help="Passwords, keys, tokens, and values that may be such.",
+    help="Print or hide passwords, keys, tokens, and values that may be secret.",
 )
 
 

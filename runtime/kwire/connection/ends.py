@@ -168,7 +168,7 @@ class ClientConnection(_End):
 
     def send_token(self, token: bytes) -> bytes:
         """Return the bytes of a bare SASL token, as used after SaslHandshake version 0. The server answers with
-        another one.
+        another token.
         """
         self._in_flight.append(None)
         self._sent += 4 + len(token)

@@ -88,7 +88,7 @@ def _base(batch: Batch, last: int) -> int:
     if batch.magic == 0 or batch.last_offset == 0:
         return 0  # some versions of librdkafka produced wrappers with offset 0
     if batch.last_offset < last:
-        reason = f"the offset {batch.last_offset} is less than {last}, that of the last inner message"
+        reason = f"the offset {batch.last_offset} is less than {last}, the offset of the last inner message"
         raise error_in(batch, 0, "offset", reason)
     return batch.last_offset - last
 

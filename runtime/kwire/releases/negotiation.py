@@ -26,7 +26,7 @@ class Choice:
     ``unstable``
         the common versions are unstable on one side and disabled there
     ``client too old``, ``client too new``
-        all versions of the client are below those of the broker, or above
+        all versions of the client are below the broker's versions, or above them
     ``refused``
         the broker advertises the version, but closes the connection when it is used
     """

@@ -94,7 +94,7 @@ def test_a_login_with_a_token() -> None:
     named = Security.from_properties(settings, "other").sasl
     assert named is not None
     assert named.token_file == "other"
-    with pytest.raises(SecurityError, match="tokens are not requested from a server"):
+    with pytest.raises(SecurityError, match="kwire does not request tokens from a server"):
         Security.from_properties(settings | {"sasl.oauthbearer.token.endpoint.url": "https://idp.example/token"})
 
 

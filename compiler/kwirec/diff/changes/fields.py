@@ -72,8 +72,8 @@ class FieldAddedToVersion(FieldChange):
 class FieldReordered(FieldPersists):
     """A field changed its position in its struct.
 
-    Fields are identified only by their position: other fields are now read as this one, without an error if their
-    types match.
+    Only its position identifies a field. Peers now read another field in this place, without an error if the types
+    match.
     """
 
     def describe(self) -> Finding:
@@ -218,7 +218,7 @@ class FieldAttributeChanged(FieldPersists):
 class FieldEnumChanged(FieldAttributeChanged):
     """The enum of a field changed.
 
-    Bytes and types stay the same; only the names of the values that tools show are others.
+    Bytes and types stay the same. Only the names that tools show for the values change.
     """
 
     attribute = "enum"

@@ -83,7 +83,7 @@ class VersionMaxLowered(MessageChange):
 class VersionRestored(MessageChange):
     """Versions below the lowest version were added, usually because a removal was reverted.
 
-    Peers that support only these versions are understood again; others are not affected.
+    Peers that support only these versions are understood again. Other peers are not affected.
     """
 
     def describe(self) -> Finding:
@@ -143,7 +143,7 @@ class VersionAddedSameBytes(VersionAdded):
 
     def describe(self) -> Finding:
         text = f"`{self.message.name}` has the new {in_words(self.versions)} with an unchanged layout"
-        note = f"its layout is that of version {self.before}"
+        note = f"it has the layout of version {self.before}"
         return finding(text, span_of(self.new.decl, "valid_versions"), "new version", notes=[note])
 
 
