@@ -103,12 +103,12 @@ def diff(
     """Report changes from OLD to NEW, and which of them break compatibility.
 
     A side is a file, folder, jar, zip or `ARCHIVE!FILE`, a path at a git revision (`git:v1.2:PATH`, or `git:main` for
-    the path of the other side), or a release in the union (`release:3.9.1`). `git:main...` is the commit where HEAD left
-    `main`. Each level includes the previous ones: wire (bytes of a numbered version), json (names in request logs),
-    source (generated Python), policy (evolution rules).
+    the path of the other side), or a release in the union (`release:3.9.1`). `git:main...` is the commit where HEAD
+    left `main`. Each level includes the previous ones: wire (bytes of a numbered version), json (names in request
+    logs), source (generated Python), policy (evolution rules).
 
-    `--layouts` compares only the bytes of any two sources of the same protocol. It pairs requests and responses by api
-    key and other messages by name. The exit code is 1 if any version differs.
+    `--layouts` compares only the bytes of any two sources of the same protocol. It pairs requests and responses by
+    api key and other messages by name. The exit code is 1 if any version differs.
     """
     from kwirec.diff.layout_report import FORMATS
 

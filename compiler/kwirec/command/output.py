@@ -48,8 +48,8 @@ def generate(
 ) -> None:
     """Generate a package of typed codecs from definitions.
 
-    Errors stop the command. Warnings do not affect the exit code. Only files of an earlier run are replaced or removed.
-    Any other file in the package's folder is an error.
+    Errors stop the command. Warnings do not affect the exit code. Only files of an earlier run are replaced or
+    removed. Any other file in the package's folder is an error.
     """
     from kwirec.driver import generate as run
 

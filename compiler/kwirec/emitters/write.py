@@ -79,8 +79,8 @@ def write(
     """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences. ``commands`` format files by
     their suffix. Without a command, black formats ``.py``.
 
-    Raises :class:`FormatError` if a file cannot be formatted, and :class:`OutputNotGeneratedError` if the folder
-    has files that neither the manifest nor ``artifacts`` have, or if a file to remove changed since it was written. Then
+    Raises :class:`FormatError` if a file cannot be formatted, and :class:`OutputNotGeneratedError` if the folder has
+    files that neither the manifest nor ``artifacts`` have, or if a file to remove changed since it was written. Then
     the function writes no file.
     """
     if folder.is_symlink():

@@ -43,8 +43,8 @@ def emit(
     limits: Limits | None = None,
     phase: Phase = quiet,
 ) -> Emitted | None:
-    """Render the templates of a folder, or templates of kwirec by name, and write the files to ``out``. With ``check``,
-    only report what would change. Return ``None`` if ``report`` has errors.
+    """Render the templates of a folder, or templates of kwirec by name, and write the files to ``out``. With
+    ``check``, only report what would change. Return ``None`` if ``report`` has errors.
 
     ``only`` selects messages and versions: ``Fetch*:13,Produce*:newest``. ``formatters`` maps suffixes to commands
     that format standard input: ``{".go": ["gofmt"]}``. black formats ``.py`` without one.

@@ -364,8 +364,8 @@ def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
 def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     """The header version of a version is not the one that follows from its flexibility.
 
-    Without `headerVersions`, a request has header 2 in flexible versions and header 1 otherwise. A response has header 1
-    or 0, and ApiVersionsResponse always 0. Peers that follow this rule could not read the message.
+    Without `headerVersions`, a request has header 2 in flexible versions and header 1 otherwise. A response has
+    header 1 or 0, and ApiVersionsResponse always 0. Peers that follow this rule could not read the message.
     """
     if at.message.valid.is_open:
         return
