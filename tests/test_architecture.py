@@ -129,13 +129,13 @@ SPARK_LAYERS = (
 
 TESTING_LAYERS = (
     ("clock", "refusal", "running"),
-    ("consumers", "control", "log", "login", "sessions"),
-    ("groups",),
+    ("control", "groups", "log", "login", "sessions"),
     ("transactions",),
     ("cluster",),
     ("call",),
+    ("versions",),
     ("apis",),
-    ("server",),
+    ("connection",),
     ("broker", "proxy"),
     ("command", "plugin"),
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ssl
-from collections import deque
+from asyncio import StreamReader, StreamWriter
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any, Unpack
 
 from kwire import Message
@@ -15,10 +16,10 @@ from kwire_kafka.releases import RELEASES
 from kwire_testing.call import Call
 from kwire_testing.clock import Clock
 from kwire_testing.cluster import Cluster, Partition, Topic
+from kwire_testing.connection import Connection
 from kwire_testing.control import Handler, Named, Rule, Which
 from kwire_testing.log import read
-from kwire_testing.running import Running
-from kwire_testing.server import Server
+from kwire_testing.running import Listeners, Running
 
 KEPT_REQUESTS = 100_000
 
@@ -47,11 +48,12 @@ class FakeBroker(Running):
         on ``ports``, by default on free ones. ``keep_requests`` is how many requests are kept at most."""
         super().__init__()
         found = RELEASES.newest if release is None else RELEASES[release]
-        self._cluster = Cluster(found, nodes, topics or {}, auto_create=auto_create)
-        self._requests: deque[Call] = deque(maxlen=keep_requests)
-        self._server = Server(self._cluster, users or {}, tls, self._requests, self.problems)
-        self._host = host
-        self._ports = dict(zip(self._cluster.nodes, ports, strict=False))
+        self._cluster = Cluster(found, nodes, auto_create, users or {}, keep_requests)
+        self.problems = self._cluster.problems
+        for name, partitions in (topics or {}).items():
+            self._cluster.create(name, partitions)
+        self._host, self._ports, self._tls = host, [*ports], tls
+        self._listeners = Listeners()
 
     @property
     def release(self) -> str:
@@ -71,14 +73,18 @@ class FakeBroker(Running):
     @property
     def requests(self) -> list[Call]:
         """Return the requests so far, oldest first."""
-        return self._on_loop(lambda: list(self._requests))
+        return self._on_loop(lambda: list(self._cluster.requests))
 
     async def _open(self) -> None:
-        for node in self._cluster.nodes.values():
-            await self._server.listen(node, self._host, self._ports.get(node.id, 0))
+        for node, port in zip_longest(self._cluster.nodes.values(), self._ports[: len(self._cluster.nodes)]):
+
+            async def serve(reader: StreamReader, writer: StreamWriter, number: int = node.id) -> None:
+                await Connection(self._cluster, number, reader, writer).run()
+
+            node.host, node.port = await self._listeners.open(serve, self._host, port or 0, self._tls)
 
     async def _close(self) -> None:
-        await self._server.close()
+        await self._listeners.close()
         self._cluster.clock.stop()
 
     def create_topic(self, name: str, partitions: int = 1) -> None:

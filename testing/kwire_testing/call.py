@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
 
-from kwire import Message
-from kwire.connection import RequestEvent
-from kwire.schema import present_fields, struct_class
+from kwire import Message, Uuid
+from kwire.schema import present_fields
 from kwire.struct import Struct
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.control import Rule
-from kwire_testing.groups import Group
 from kwire_testing.refusal import Refused
 
 if TYPE_CHECKING:
     from kwire_testing.cluster import Cluster, Partition, Topic
+    from kwire_testing.groups import Group
     from kwire_testing.login import Login
 
 Q = TypeVar("Q")
 R = TypeVar("R", bound=Struct)
-Asked = TypeVar("Asked", bound=Message)
-Answered = TypeVar("Answered", bound=Message)
-Fill = Callable[["Call", Asked, Answered], Awaitable[None] | None]
+Fill = TypeVar("Fill", bound="Callable[..., Awaitable[None] | None]")
 
 NAMES = (
     *("name", "topic", "topic_id", "index", "partition", "partition_index", "resource_type", "resource_name"),
@@ -49,69 +47,41 @@ HANDLERS: dict[int, Api] = {}
 """Each API that brokers here have, by API key."""
 
 
-def answers(
-    request: type[Asked], response: type[Answered]
-) -> Callable[[Fill[Asked, Answered]], Fill[Asked, Answered]]:
-    """Make a function the handler of a request. It fills the response. A refusal becomes an error code."""
-
-    def add(fill: Fill[Asked, Answered]) -> Fill[Asked, Answered]:
-        assert request.API_KEY is not None
-        HANDLERS[request.API_KEY] = Api(response, fill)
-        return fill
-
-    return add
-
-
-def _kind(value: object) -> Any:
-    return type(value)
+def answers(fill: Fill) -> Fill:
+    """Make a function the handler of the request in its annotation. It fills the response. A refusal becomes an error
+    code."""
+    _, request, response, *_ = get_type_hints(fill).values()
+    HANDLERS[request.API_KEY] = Api(response, fill)
+    return fill
 
 
 @cache
-def _shared(asked: Any, answer: Any) -> list[str]:
+def _shared(asked: object, answer: object) -> list[str]:
     return [name for name in NAMES if hasattr(asked, name) and hasattr(answer, name)]
 
 
-@cache
-def _array(cls: Any) -> tuple[str, Any]:
-    """Return name and class of the field of a topic that has its partitions."""
-    [(name, inner)] = [(field.name, struct_class(cls, field)) for field in cls.FIELDS if field.is_array]
-    return name, inner
+def _topic(asked: Any) -> tuple[str | None, Uuid | None]:
+    return asked.name, getattr(asked, "topic_id", None)
 
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A request and its context. ``connection`` numbers the connections of a broker."""
+    """A request, ``message``, with the ``name`` of its API and its context. ``connection`` numbers the connections of
+    a broker."""
 
+    name: str
+    version: int
+    client_id: str | None
+    message: Any
     cluster: Cluster
     node: int
     connection: int
-    event: RequestEvent
     login: Login
     time: float
-    host: str = "127.0.0.1"
-    software: tuple[str, str] = ("", "")
+    host: str
+    software: tuple[str, str]
     faults: list[Rule] = field(default_factory=list, repr=False)
     charged: set[int] = field(default_factory=set, repr=False)
-
-    @property
-    def name(self) -> str:
-        """Return the name of the API."""
-        return self.event.name
-
-    @property
-    def version(self) -> int:
-        """Return the version of the request."""
-        return self.event.version
-
-    @property
-    def client_id(self) -> str | None:
-        """Return the client id in the header."""
-        return self.event.client_id
-
-    @property
-    def message(self) -> Any:
-        """Return the request."""
-        return self.event.message
 
     def check(self, **entity: object) -> None:
         """Raise ``Refused`` if a rule fails requests for this entity. A request counts once for each rule."""
@@ -138,9 +108,8 @@ class Call:
         if partition.leader != self.node:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         if -1 < epoch != partition.epoch:
-            raise Refused(
-                ErrorCode.FENCED_LEADER_EPOCH if epoch < partition.epoch else ErrorCode.UNKNOWN_LEADER_EPOCH
-            )
+            older = epoch < partition.epoch
+            raise Refused(ErrorCode.FENCED_LEADER_EPOCH if older else ErrorCode.UNKNOWN_LEADER_EPOCH)
         return partition
 
     def coordinate(self, key: str) -> None:
@@ -154,7 +123,7 @@ class Call:
         self.coordinate(name)
         if named and not name:
             raise Refused(ErrorCode.INVALID_GROUP_ID)
-        return self.cluster.groups.setdefault(name, Group(name, self.cluster.clock))
+        return self.cluster.group(name)
 
     def refuse(self, answer: Any, error: ErrorCode) -> None:
         """Put an error into an answer: the one that this version of the API has."""
@@ -164,40 +133,36 @@ class Call:
         if any(field.name == "error_message" for field in present_fields(type(answer), self.version)):
             answer.error_message = error.description
 
-    def each(self, asked: Iterable[Q], cls: type[R], fill: Callable[[Q, R], None]) -> list[R]:
-        """Return an answer to each element of a request, under its name. ``fill`` sets the rest, or refuses it."""
-        found = []
+    @contextmanager
+    def refusing(self, answer: object) -> Iterator[None]:
+        """Put the error into an answer if what is done raises ``Refused``."""
+        try:
+            yield
+        except Refused as refusal:
+            self.refuse(answer, refusal.error)
+
+    def each(self, asked: Iterable[Q], cls: type[R], found: list[R]) -> Iterator[tuple[Q, R]]:
+        """Yield each element of a request with the answer to it, which has its name and is in ``found``."""
         for one in asked:
             answer = cls()
             found.append(answer)
             if isinstance(one, Struct):
-                for name in _shared(_kind(one), _kind(answer)):
+                kinds: Any = type(one), cls
+                for name in _shared(*kinds):
                     setattr(answer, name, getattr(one, name))
             else:
                 setattr(answer, next(name for name in PLAIN if hasattr(cls, name)), one)
-            try:
-                fill(one, answer)
-            except Refused as refusal:
-                self.refuse(answer, refusal.error)
-        return found
+            yield one, answer
 
-    def each_once(self, asked: Iterable[Any], cls: type[R], fill: Callable[[Any, R], None]) -> list[R]:
+    def each_topic(self, asked: Iterable[Q], cls: type[R], found: list[R]) -> Iterator[tuple[Q, R]]:
         """Do the same for topics. A topic that is named twice gets one answer, an error."""
-        keys = Counter((one.name, getattr(one, "topic_id", None)) for one in asked)
+        topics = [*asked]
+        times = Counter(map(_topic, topics))
+        for one, answer in self.each({_topic(one): one for one in topics}.values(), cls, found):
+            if times[_topic(one)] > 1:
+                self.refuse(answer, ErrorCode.INVALID_REQUEST)
+            else:
+                yield one, answer
 
-        def once(one: Any, answer: R) -> None:
-            if keys[one.name, getattr(one, "topic_id", None)] > 1:
-                raise Refused(ErrorCode.INVALID_REQUEST)
-            fill(one, answer)
 
-        return self.each({(one.name, getattr(one, "topic_id", None)): one for one in asked}.values(), cls, once)
-
-    def each_partition(self, topics: Iterable[Q], cls: type[R], fill: Callable[[Q, Any, Any], None]) -> list[R]:
-        """Do the same for partitions of topics. ``fill`` gets a topic, a partition of it and the answer to that."""
-        name, inner = _array(cast("Any", cls))
-
-        def topic(asked: Any, answer: R) -> None:
-            parts = getattr(asked, _array(_kind(asked))[0])
-            setattr(answer, name, self.each(parts, inner, partial(fill, asked)))
-
-        return self.each(topics, cls, topic)
+__all__ = ["HANDLERS", "Call", "answers"]

@@ -6,16 +6,15 @@ import asyncio
 import heapq
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 
 
+@dataclass(slots=True, eq=False)
 class Timer:
     """Something to do later, unless it is cancelled."""
 
-    __slots__ = ("what",)
-
-    def __init__(self, what: Callable[[], object]) -> None:
-        self.what: Callable[[], object] | None = what
+    what: Callable[[], object] | None
 
     def cancel(self) -> None:
         """Do it never."""

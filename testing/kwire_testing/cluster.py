@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from kwire import Uuid
@@ -16,9 +18,12 @@ from kwire_testing.clock import Clock
 from kwire_testing.control import Rule
 from kwire_testing.groups import Group
 from kwire_testing.log import PartitionLog
-from kwire_testing.refusal import Refused
+from kwire_testing.refusal import Refused, make_room
 from kwire_testing.sessions import Sessions
-from kwire_testing.transactions import Producers
+from kwire_testing.transactions import MAX_NAMES, Producers
+
+if TYPE_CHECKING:
+    from kwire_testing.call import Call
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 100_000
@@ -66,9 +71,12 @@ class Topic:
 class Cluster:
     """The state that all brokers of a cluster share."""
 
-    def __init__(self, release: Release, nodes: int, topics: Mapping[str, int], *, auto_create: bool) -> None:
-        self.release = release
-        self.auto_create = auto_create
+    def __init__(self, release: Release, nodes: int, auto_create: bool, users: Mapping[str, str], kept: int) -> None:
+        self.release, self.auto_create, self.users = release, auto_create, users
+        self.requests: deque[Call] = deque(maxlen=kept)
+        self.problems: list[Exception] = []
+        """What handlers of a test raised."""
+        self.connections = count(1)
         self.clock = Clock()
         self.id = "kwire-fake-cluster-id0"
         self.nodes = {number: Node(number) for number in range(1, nodes + 1)}
@@ -81,8 +89,7 @@ class Cluster:
         self.coordinators: dict[str, int] = {}
         """Coordinators that a test has moved, by group or transactional id."""
         self._made = count()
-        for name, partitions in topics.items():
-            self.create(name, partitions)
+        self._partitions = 0
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
         """Make a topic, or raise ``Refused`` if that is not possible."""
@@ -99,31 +106,32 @@ class Cluster:
         return topic
 
     def extend(self, topic: Topic, partitions: int) -> None:
-        """Give a topic more partitions.
-
-        Raise ``Refused`` if the cluster would have too many.
-        """
-        others = sum(len(other.partitions) for other in self.topics.values() if other is not topic)
-        if others + partitions > MAX_PARTITIONS:
+        """Give a topic more partitions. Raise ``Refused`` if the cluster would have too many."""
+        more = range(len(topic.partitions), partitions)
+        if self._partitions + len(more) > MAX_PARTITIONS:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
-        for index in range(len(topic.partitions), partitions):
-            leader = index % len(self.nodes) + 1
-            topic.partitions.append(Partition(topic, index, leader))
+        self._partitions += len(more)
+        topic.partitions += [Partition(topic, index, index % len(self.nodes) + 1) for index in more]
 
     def delete(self, topic: Topic) -> None:
         """Remove a topic with all that it has."""
         del self.topics[topic.name], self.ids[topic.id]
+        self._partitions -= len(topic.partitions)
         for partition in topic.partitions:
             partition.log.wake()
+        for group in self.groups.values():
+            group.offsets = {place: offset for place, offset in group.offsets.items() if place[0] != topic.name}
 
     def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
         """Return the topic with this name, or else with this id."""
         return self.topics.get(name) if name else self.ids.get(topic_id)
 
-    def group(self, name: str) -> Group | None:
-        """Return a group, if it exists."""
-        found = self.groups.get(name)
-        return found if found and found.exists else None
+    def group(self, name: str) -> Group:
+        """Return a group, a new one if there is none. The oldest that nobody uses makes room for it."""
+        if name not in self.groups:
+            make_room(self.groups, MAX_NAMES, lambda one: self.groups[one].idle)
+            self.groups[name] = Group(self.clock)
+        return self.groups[name]
 
     def has(self, name: str, index: int) -> bool:
         """Return whether there is this partition."""

@@ -1,21 +1,36 @@
-"""Groups: committed offsets, and members that share partitions among themselves, led by one of them."""
+"""Groups: committed offsets, and members of the classic kind or of the new one [KIP-848]."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import ClassVar, Generic, NamedTuple, TypeVar
 from uuid import uuid4
 
-from kwire_kafka import JoinGroupRequest, JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
+from kwire import Uuid
+from kwire_kafka import ConsumerGroupHeartbeatRequest, JoinGroupRequest, JoinGroupResponse, SyncGroupRequest
 from kwire_kafka.api.join_group import JoinGroupResponseMember
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.clock import Clock, Timer
-from kwire_testing.consumers import ConsumerGroup
-from kwire_testing.refusal import Refused
+from kwire_testing.refusal import Refused, make_room
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
+SESSION, HEARTBEAT = 45.0, 0.1
+"""Seconds of members of the new kind. Kafka's default for heartbeats is 5: tests would wait for them."""
+JOIN, LEAVE, LEAVE_FOR_NOW = 0, -1, -2
+ASSIGNORS = ("uniform", "range")
+MAX_MEMBERS = 1000
+"""Members of a group, and ids of members that have yet to join."""
+MAX_REPEATS = 3
+"""Repetitions and inner alternatives in a regular expression. With more, Python could search for hours."""
+
+Places = set[tuple[Uuid, int]]
+"""Topic ids with numbers of partitions."""
+Topics = Mapping[str, tuple[Uuid, int]]
+"""Id and number of partitions of each topic, by name."""
 
 
 class Committed(NamedTuple):
@@ -26,92 +41,30 @@ class Committed(NamedTuple):
     metadata: str | None = ""
 
 
-K = TypeVar("K", "ClassicGroup", ConsumerGroup)
 Offsets = dict[tuple[str, int], Committed]
 """By topic and partition."""
 
 
-class Group:
-    """A group of any kind: its offsets, and its members while there are some."""
+@dataclass(slots=True, eq=False)
+class Member:
+    """A member of any kind. ``timer`` ends its session."""
 
-    def __init__(self, name: str, clock: Clock) -> None:
-        self.name = name
-        self.clock = clock
-        self.offsets: Offsets = {}
-        self.pending: dict[int, Offsets] = {}
-        """Offsets in open transactions, by producer id."""
-        self.members: ClassicGroup | ConsumerGroup | None = None
-
-    @property
-    def exists(self) -> bool:
-        """Return whether it has, or has had, offsets or members."""
-        return bool(self.offsets or self.pending or (self.members and self.members.used))
-
-    @property
-    def kind(self) -> str:
-        """``classic`` or ``consumer``."""
-        return self.members.kind if self.members else "classic"
-
-    @property
-    def state(self) -> str:
-        """Return the state, as Kafka names it."""
-        return self.members.state if self.members else EMPTY
-
-    @property
-    def protocol_type(self) -> str:
-        """Return the type of the members' protocol."""
-        return self.members.protocol_type if self.members else ""
-
-    def classic(self) -> ClassicGroup:
-        """Return the members of the classic kind.
-
-        Raise ``Refused`` if the group has members of the new kind.
-        """
-        return self._of_kind(ClassicGroup, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
-
-    def consumer(self) -> ConsumerGroup:
-        """Return the members of the new kind.
-
-        Raise ``Refused`` if the group has members of the classic kind.
-        """
-        return self._of_kind(ConsumerGroup, ErrorCode.GROUP_ID_NOT_FOUND)
-
-    def _of_kind(self, kind: type[K], error: ErrorCode) -> K:
-        if not isinstance(self.members, kind):
-            if self.members is not None and self.members.members:
-                raise Refused(error)
-            self.members = kind(self.clock)
-        return self.members
-
-    def check(self, member: str, epoch: int, instance: str | None) -> None:
-        """Raise ``Refused`` unless this member may commit. ``epoch`` is its generation or member epoch."""
-        if self.members is None or not self.members.members:
-            if epoch >= 0:
-                raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        else:
-            self.members.check_commit(member, epoch, instance)
-
-    def end(self, producer_id: int, *, commit: bool) -> None:
-        """Keep or forget the offsets of a transaction."""
-        offsets = self.pending.pop(producer_id, {})
-        if commit:
-            self.offsets |= offsets
+    id: str
+    client_id: str
+    host: str
+    instance: str | None = None
+    rebalance: float = 300.0
+    timer: Timer | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Member:
+class ClassicMember(Member):
     """A member of a classic group. ``waiting`` is set while a request of it waits for other members."""
 
-    id: str
-    instance: str | None
-    client_id: str
-    host: str
     session: float = 0.0
-    rebalance: float = 0.0
     protocols: dict[str, bytes] = field(default_factory=dict)
     assignment: bytes = b""
     waiting: asyncio.Future[None] | None = None
-    timer: Timer | None = None
 
     def wait(self) -> asyncio.Future[None]:
         """Return what ends when the group lets the member go on."""
@@ -133,25 +86,97 @@ class Member:
                 self.waiting.set_exception(Refused(error))
 
 
-class ClassicGroup:
+@dataclass(slots=True, eq=False)
+class ConsumerMember(Member):
+    """A member, which may read the partitions ``assigned`` and has yet to give up those ``revoking``."""
+
+    rack: str | None = None
+    names: list[str] = field(default_factory=list)
+    regex: str | None = None
+    epoch: int = JOIN
+    former: int = JOIN
+    assigned: Places = field(default_factory=set)
+    revoking: Places = field(default_factory=set)
+    target: Places = field(default_factory=set)
+    told: Places | None = None
+    revoking_timer: Timer | None = None
+
+    def wants(self, topics: Topics) -> set[str]:
+        """Return the names of the topics that it subscribes to."""
+        found = {name for name in self.names if name in topics}
+        return found | {name for name in topics if self.regex and re.fullmatch(self.regex, name)}
+
+
+M = TypeVar("M", bound=Member)
+
+
+class Members(Generic[M]):
+    """The members of a group, each with a session."""
+
+    kind: ClassVar[str]
+    state: str
+    protocol_type: str
+
+    def __init__(self, clock: Clock) -> None:
+        self.members: dict[str, M] = {}
+        self._clock = clock
+
+    @property
+    def used(self) -> bool:
+        """Return whether anybody has joined."""
+        raise NotImplementedError
+
+    def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:
+        """Raise ``Refused`` unless the member has this generation or epoch, and may commit."""
+        raise NotImplementedError
+
+    def _expire(self, member: M) -> None:
+        raise NotImplementedError
+
+    def _add(self, member: M) -> None:
+        if member.id not in self.members and len(self.members) >= MAX_MEMBERS:
+            raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED)
+        self.members[member.id] = member
+
+    def _known(self, member_id: str) -> M:
+        if member_id not in self.members:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+        return self.members[member_id]
+
+    def _static(self, instance: str | None) -> M | None:
+        """Return the member with an instance id."""
+        return next((one for one in self.members.values() if instance and one.instance == instance), None)
+
+    def _touch(self, member: M, seconds: float) -> None:
+        """Begin the session of a member again."""
+        if member.timer is not None:
+            member.timer.cancel()
+        member.timer = self._clock.later(seconds, lambda: self._expire(member))
+
+    def _forget(self, member: M) -> None:
+        self.members.pop(member.id, None)
+        if member.timer is not None:
+            member.timer.cancel()
+
+
+class ClassicGroup(Members[ClassicMember]):
     """Members that join. Their leader assigns the partitions."""
 
     kind = "classic"
 
     def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
         self.state = EMPTY
         self.generation = 0
         self.protocol_type = ""
         self.protocol: str | None = None
         self.leader = ""
-        self.members: dict[str, Member] = {}
-        self._clock = clock
-        self._expected: set[str] = set()
+        self._expected: dict[str, None] = {}
+        """Ids of members that have yet to join."""
         self._timer: Timer | None = None
 
     @property
     def used(self) -> bool:
-        """Return whether anybody has joined."""
         return bool(self.generation or self.members or self._expected)
 
     async def join(
@@ -160,27 +185,30 @@ class ClassicGroup:
         """Add a member, or let it rejoin, and wait until the generation is complete."""
         protocols = {one.name: one.metadata for one in request.protocols}
         self._check_protocols(request, protocols)
-        member, replaced = self._static(request), None
+        member, replaced = self._static(request.group_instance_id), None
+        if member is not None and request.member_id not in ("", member.id):
+            raise Refused(ErrorCode.FENCED_INSTANCE_ID)
         if member is not None and member.id != request.member_id:
             replaced = self._renamed(member)
         elif member is None and not request.member_id:
             name = f"{request.group_instance_id or client_id}-{uuid4()}"
             if version >= 4 and request.group_instance_id is None:
-                self._expected.add(name)
+                make_room(self._expected, MAX_MEMBERS, lambda _: True)
+                self._expected[name] = None
                 response.member_id = name
                 raise Refused(ErrorCode.MEMBER_ID_REQUIRED)
-            member = Member(name, request.group_instance_id, client_id, host)
+            member = ClassicMember(name, client_id, host, request.group_instance_id)
         elif member is None and request.member_id in self._expected:
-            self._expected.remove(request.member_id)
-            member = Member(request.member_id, None, client_id, host)
+            del self._expected[request.member_id]
+            member = ClassicMember(request.member_id, client_id, host)
         elif member is None:
             member = self._find(request.member_id, None)
         same = member.protocols == protocols and member.id in self.members
+        self._add(member)
         member.session = request.session_timeout_ms / 1000
         member.rebalance = (request.rebalance_timeout_ms if version else request.session_timeout_ms) / 1000
         member.protocols, self.protocol_type = protocols, request.protocol_type
-        self.members[member.id] = member
-        self._touch(member)
+        self._touch(member, member.session)
         settled = self.state == COMPLETING or (self.state == STABLE and (replaced or member.id != self.leader))
         if not (same and settled):
             self._prepare()
@@ -202,15 +230,15 @@ class ClassicGroup:
                 for one in self.members.values()
             ]
 
-    async def sync(self, request: SyncGroupRequest, response: SyncGroupResponse) -> None:
-        """Take the assignments of the leader, or wait for them."""
+    async def sync(self, request: SyncGroupRequest) -> bytes:
+        """Take the assignments of the leader, or wait for them. Return that of the member."""
         member = self.check(request.member_id, request.generation_id, request.group_instance_id)
         for asked, own in ((request.protocol_type, self.protocol_type), (request.protocol_name, self.protocol)):
             if asked is not None and asked != own:
                 raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
-        self._touch(member)
+        self._touch(member, member.session)
         if self.state == COMPLETING and member.id == self.leader:
             given = {one.member_id: one.assignment for one in request.assignments}
             self.state = STABLE
@@ -219,53 +247,41 @@ class ClassicGroup:
                 one.go_on()
         if self.state == COMPLETING:
             await member.wait()
-        response.protocol_type, response.protocol_name = self.protocol_type, self.protocol
-        response.assignment = member.assignment
+        return member.assignment
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Note that a member is alive.
-
-        Raise ``Refused`` if it has to join again.
-        """
+        """Note that a member is alive. Raise ``Refused`` if it has to join again."""
         member = self.check(member_id, generation, instance)
-        self._touch(member)
+        self._touch(member, member.session)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def leave(self, member_id: str, instance: str | None) -> None:
         """Remove a member, by its id or its instance id."""
-        if instance is not None and not member_id:
-            member_id = next((one.id for one in self.members.values() if one.instance == instance), "")
+        static = None if member_id else self._static(instance)
         if member_id in self._expected:
-            self._expected.remove(member_id)
-            return
-        self._remove(self._find(member_id, instance))
+            del self._expected[member_id]
+        else:
+            self._remove(static or self._find(member_id, instance))
 
-    def check(self, member_id: str, generation: int, instance: str | None) -> Member:
-        """Return the member.
-
-        Raise ``Refused`` if it is unknown, or has missed a generation.
-        """
+    def check(self, member_id: str, generation: int, instance: str | None) -> ClassicMember:
+        """Return the member. Raise ``Refused`` if it is unknown, or has missed a generation."""
         member = self._find(member_id, instance)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
         return member
 
-    def check_commit(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Raise ``Refused`` unless the member may commit."""
-        member = self.check(member_id, generation, instance)
+    def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:
+        member = self.check(member_id, epoch, instance)
         if self.state == COMPLETING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
-        self._touch(member)
+        self._touch(member, member.session)
 
-    def _find(self, member_id: str, instance: str | None) -> Member:
-        if instance is not None:
-            for member in self.members.values():
-                if member.instance == instance and member.id != member_id:
-                    raise Refused(ErrorCode.FENCED_INSTANCE_ID)
-        if member_id not in self.members:
-            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
-        return self.members[member_id]
+    def _find(self, member_id: str, instance: str | None) -> ClassicMember:
+        static = self._static(instance)
+        if static is not None and static.id != member_id:
+            raise Refused(ErrorCode.FENCED_INSTANCE_ID)
+        return self._known(member_id)
 
     def _check_protocols(self, request: JoinGroupRequest, protocols: dict[str, bytes]) -> None:
         others = [one for one in self.members.values() if one.id != request.member_id]
@@ -273,15 +289,7 @@ class ClassicGroup:
         if not common or (others and request.protocol_type != self.protocol_type):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
-    def _static(self, request: JoinGroupRequest) -> Member | None:
-        """Return the member with the instance id of a request."""
-        instance = request.group_instance_id
-        member = next((one for one in self.members.values() if instance and one.instance == instance), None)
-        if member is not None and request.member_id not in ("", member.id):
-            raise Refused(ErrorCode.FENCED_INSTANCE_ID)
-        return member
-
-    def _renamed(self, member: Member) -> str:
+    def _renamed(self, member: ClassicMember) -> str:
         """Give a static member that comes back a new id, and return the old one."""
         old = member.id
         member.go_on(ErrorCode.FENCED_INSTANCE_ID)
@@ -319,7 +327,7 @@ class ClassicGroup:
         if self.leader not in self.members:
             self.leader = next(iter(self.members))
         for member in self.members.values():
-            self._touch(member)
+            self._touch(member, member.session)
             member.go_on()
 
     def _elected(self) -> str:
@@ -328,26 +336,251 @@ class ClassicGroup:
         votes = Counter(next(name for name in member.protocols if name in common) for member in self.members.values())
         return votes.most_common(1)[0][0]
 
-    def _touch(self, member: Member) -> None:
-        """Begin the session of a member again."""
-        if member.timer is not None:
-            member.timer.cancel()
-        member.timer = self._clock.later(member.session, lambda: self._expire(member))
-
-    def _expire(self, member: Member) -> None:
+    def _expire(self, member: ClassicMember) -> None:
         if member.waits:
-            self._touch(member)
+            self._touch(member, member.session)
         else:
             self._remove(member)
 
-    def _remove(self, member: Member) -> None:
+    def _remove(self, member: ClassicMember) -> None:
         self._forget(member)
         if self.state in (STABLE, COMPLETING):
             self._prepare()
         self._begin()
 
-    def _forget(self, member: Member) -> None:
-        self.members.pop(member.id, None)
-        if member.timer is not None:
-            member.timer.cancel()
+    def _forget(self, member: ClassicMember) -> None:
+        super()._forget(member)
         member.go_on(ErrorCode.UNKNOWN_MEMBER_ID)
+
+
+class ConsumerGroup(Members[ConsumerMember]):
+    """Members with an assignment as it shall be, towards which each heartbeat goes a step."""
+
+    kind = protocol_type = "consumer"
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(clock)
+        self.epoch = self.assigned_epoch = 0
+        self.assignor = ASSIGNORS[0]
+        self._basis: object = None
+
+    @property
+    def used(self) -> bool:
+        return self.epoch > 0
+
+    @property
+    def state(self) -> str:  # type: ignore[override]
+        """Return the state, as Kafka names it."""
+        if not self.members:
+            return EMPTY
+        settled = all(one.epoch == self.epoch and one.assigned == one.target for one in self.members.values())
+        return STABLE if settled else "Reconciling"
+
+    def heartbeat(
+        self, request: ConsumerGroupHeartbeatRequest, topics: Topics, client_id: str, host: str
+    ) -> ConsumerMember:
+        """Let a member join, stay or leave, and return it with its assignment."""
+        names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
+        if request.member_epoch == JOIN and (
+            request.rebalance_timeout_ms <= 0 or request.topic_partitions != [] or not (names or regex)
+        ):
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        if request.server_assignor not in (None, *ASSIGNORS):
+            raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR)
+        if regex and not _is_regex(regex):
+            raise Refused(ErrorCode.INVALID_REGULAR_EXPRESSION)
+        member = self._join(request, client_id, host) if request.member_epoch == JOIN else self._find(request)
+        if request.member_epoch in (LEAVE, LEAVE_FOR_NOW):
+            return self._leave(member, request.member_epoch, topics)
+        self._update(member, request)
+        self._touch(member, SESSION)
+        self.assign(topics)
+        owned = None
+        if request.topic_partitions is not None:
+            owned = {(one.topic_id, index) for one in request.topic_partitions for index in one.partitions}
+        self._reconcile(member, owned)
+        return member
+
+    def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:
+        if self._known(member_id).epoch != epoch:
+            raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
+
+    def assign(self, topics: Topics) -> None:
+        """Decide who shall read what, in a new epoch if members, subscriptions or topics have changed."""
+        wanted = {one.id: one.wants(topics) for one in self.members.values()}
+        names = sorted({name for chosen in wanted.values() for name in chosen})
+        basis = (wanted, {name: topics[name] for name in names}, self.assignor)
+        if basis == self._basis:
+            return
+        self._basis = basis
+        self.epoch += 1
+        if self.members:
+            self.assigned_epoch = self.epoch
+        targets = _ranges(wanted, topics) if self.assignor == "range" else self._uniform(wanted, topics)
+        for member in self.members.values():
+            member.target = targets[member.id]
+
+    def _join(self, request: ConsumerGroupHeartbeatRequest, client_id: str, host: str) -> ConsumerMember:
+        former = self._static(request.instance_id)
+        if former is not None and former.id != request.member_id:
+            if former.epoch != LEAVE_FOR_NOW:
+                raise Refused(ErrorCode.UNRELEASED_INSTANCE_ID)
+            self._expire(former)
+        member = self.members.get(request.member_id)
+        if member is None:
+            member = ConsumerMember(request.member_id or str(uuid4()), client_id, host, request.instance_id)
+            self._add(member)
+        if former is not None:
+            member.target = former.target
+        member.epoch, member.told = JOIN, None
+        member.assigned, member.revoking = set(), set()
+        return member
+
+    def _find(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerMember:
+        member = self._known(request.member_id)
+        if request.member_epoch > 0 and request.member_epoch not in (member.epoch, member.former):
+            raise Refused(ErrorCode.FENCED_MEMBER_EPOCH)
+        return member
+
+    def _leave(self, member: ConsumerMember, epoch: int, topics: Topics) -> ConsumerMember:
+        if epoch == LEAVE:
+            self._expire(member)
+            self.assign(topics)
+        member.epoch = epoch
+        return member
+
+    def _update(self, member: ConsumerMember, request: ConsumerGroupHeartbeatRequest) -> None:
+        if request.subscribed_topic_names is not None:
+            member.names = request.subscribed_topic_names
+        if request.subscribed_topic_regex is not None:
+            member.regex = request.subscribed_topic_regex
+        if request.rebalance_timeout_ms > 0:
+            member.rebalance = request.rebalance_timeout_ms / 1000
+        if request.rack_id is not None:
+            member.rack = request.rack_id
+        if request.server_assignor is not None:
+            self.assignor = request.server_assignor
+
+    def _reconcile(self, member: ConsumerMember, owned: Places | None) -> None:
+        """Revoke partitions that other members shall have. After the member released them, assign it free ones."""
+        member.revoking |= member.assigned - member.target
+        member.assigned &= member.target
+        if owned is not None:
+            member.revoking &= owned
+        if member.revoking:
+            if member.revoking_timer is None:
+                member.revoking_timer = self._clock.later(member.rebalance, lambda: self._expire(member))
+            return
+        if member.revoking_timer is not None:
+            member.revoking_timer.cancel()
+            member.revoking_timer = None
+        if member.epoch != self.epoch:
+            member.former, member.epoch = member.epoch, self.epoch
+        held = {place for one in self.members.values() if one is not member for place in one.assigned | one.revoking}
+        member.assigned |= member.target - held
+
+    def _uniform(self, wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
+        """Return equal numbers of partitions; members keep what they have."""
+        places = list(_places(wanted, topics))
+        share, more = divmod(len(places), max(len(self.members), 1))
+        owners = {place: one.id for one in reversed(self.members.values()) for place in one.target}
+        targets: dict[str, Places] = {name: set() for name in self.members}
+        left = []
+        for name, place in places:
+            owner = owners.get(place)
+            if owner and name in wanted[owner] and len(targets[owner]) < share + (more > 0):
+                more -= len(targets[owner]) == share
+                targets[owner].add(place)
+            else:
+                left.append((name, place))
+        for name, place in left:
+            chosen = min((one for one in self.members if name in wanted[one]), key=lambda one: len(targets[one]))
+            targets[chosen].add(place)
+        return targets
+
+    def _expire(self, member: ConsumerMember) -> None:
+        self._forget(member)
+        if member.revoking_timer is not None:
+            member.revoking_timer.cancel()
+
+
+K = TypeVar("K", ClassicGroup, ConsumerGroup)
+
+
+class Group:
+    """A group of any kind: its offsets, and its members while there are some."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.offsets: Offsets = {}
+        self.pending: dict[int, Offsets] = {}
+        """Offsets in open transactions, by producer id."""
+        self.members: ClassicGroup | ConsumerGroup = ClassicGroup(clock)
+        self._clock = clock
+
+    @property
+    def exists(self) -> bool:
+        """Return whether it has, or has had, offsets or members."""
+        return bool(self.offsets or self.pending or self.members.used)
+
+    @property
+    def idle(self) -> bool:
+        """Return whether nobody uses it now."""
+        return not (self.members.members or self.pending)
+
+    def classic(self) -> ClassicGroup:
+        """Return the members of the classic kind. Raise ``Refused`` if it has members of the new kind."""
+        return self._of_kind(ClassicGroup, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+
+    def consumer(self) -> ConsumerGroup:
+        """Return the members of the new kind. Raise ``Refused`` if it has members of the classic kind."""
+        return self._of_kind(ConsumerGroup, ErrorCode.GROUP_ID_NOT_FOUND)
+
+    def _of_kind(self, kind: type[K], error: ErrorCode) -> K:
+        if not isinstance(self.members, kind):
+            if self.members.members:
+                raise Refused(error)
+            self.members = kind(self._clock)
+        return self.members
+
+    def check(self, member: str, epoch: int, instance: str | None) -> None:
+        """Raise ``Refused`` unless this member may commit. ``epoch`` is its generation or member epoch."""
+        if self.members.members:
+            self.members.check_commit(member, epoch, instance)
+        elif epoch >= 0:
+            raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
+
+    def end(self, producer_id: int, *, commit: bool) -> None:
+        """Keep or forget the offsets of a transaction."""
+        offsets = self.pending.pop(producer_id, {})
+        if commit:
+            self.offsets |= offsets
+
+
+def _places(wanted: Mapping[str, set[str]], topics: Topics) -> Iterable[tuple[str, tuple[Uuid, int]]]:
+    for name in sorted({name for names in wanted.values() for name in names}):
+        topic_id, partitions = topics[name]
+        for index in range(partitions):
+            yield name, (topic_id, index)
+
+
+def _ranges(wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
+    """Return neighbouring partitions of each topic."""
+    targets: dict[str, Places] = defaultdict(set)
+    for name, (topic_id, index) in _places(wanted, topics):
+        readers = sorted(member for member in wanted if name in wanted[member])
+        share, more = divmod(topics[name][1], len(readers))
+        longer = more * (share + 1)
+        number = index // (share + 1) if index < longer else more + (index - longer) // share
+        targets[readers[number]].add((topic_id, index))
+    return targets
+
+
+def _is_regex(text: str) -> bool:
+    """Return whether topics may be chosen by a regular expression."""
+    plain = re.sub(r"\\.|\[\^?\]?[^]]*\]|\(\?:", "", text)
+    repeats = len(re.findall(r"[*+?{]", plain)) + plain.count("|") * ("(" in text)
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return repeats <= MAX_REPEATS

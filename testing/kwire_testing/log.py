@@ -13,11 +13,13 @@ from kwire.compression import CompressionError
 from kwire.records import Batch, Record, RecordsError, encode_batch, encode_control, encode_message_set, read_batches
 from kwire_kafka.data.end_txn_marker import EndTxnMarker
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.refusal import Refused
+from kwire_testing.refusal import Refused, make_room
 
 KEPT_BATCHES = 5
 """Batches of a producer that are recognized when they come again."""
 SEQUENCES = 1 << 31
+MAX_PRODUCERS = 1000
+"""Producers that a partition knows. The oldest without a transaction makes room for a new one."""
 
 
 class Aborted(NamedTuple):
@@ -57,15 +59,13 @@ class PartitionLog:
         return min(self.ongoing.values(), default=self.end)
 
     def append(self, batches: list[Batch], leader_epoch: int) -> int:
-        """Append batches, and return the offset of the first record.
-
-        Raise ``Refused`` if a batch is not the next of its producer.
-        """
-        known = self._known(batches[0]) if batches[0].producer_id >= 0 else None
-        if known is not None:
-            return known
+        """Append batches, and return the offset of the first record. Raise ``Refused`` if a batch is not the next of
+        its producer."""
         first = self.end
         for batch in batches:
+            known = self._known(batch) if batch.producer_id >= 0 else None
+            if known is not None:
+                return known
             self._add(_placed(batch, self.end, leader_epoch), batch.count)
         return first
 
@@ -76,8 +76,9 @@ class PartitionLog:
         data = encode_batch([marker], producer_id=producer_id, producer_epoch=epoch, transactional=True, control=True)
         if first is not None and not commit:
             self.aborted.append(Aborted(producer_id, first, self.end))
-        if epoch > self.producers.setdefault(producer_id, Producer(epoch)).epoch:
-            self.producers[producer_id] = Producer(epoch)
+        known = self.producers.get(producer_id)
+        if known is None or epoch > known.epoch:
+            self._renew(producer_id, epoch)
         [batch] = read_batches(data)
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
@@ -133,20 +134,23 @@ class PartitionLog:
         if batch.producer_id >= 0 and not batch.control:
             producer = self.producers.get(batch.producer_id)
             if producer is None or producer.epoch != batch.producer_epoch:
-                producer = self.producers[batch.producer_id] = Producer(batch.producer_epoch)
+                producer = self._renew(batch.producer_id, batch.producer_epoch)
             last = (batch.base_sequence + count - 1) % SEQUENCES
             producer.batches.append((batch.base_sequence, last, first))
             if batch.transactional:
                 self.ongoing.setdefault(batch.producer_id, first)
         self.wake()
 
-    def _known(self, batch: Batch) -> int | None:
-        """Return the offset of a batch that came before.
+    def _renew(self, producer_id: int, epoch: int) -> Producer:
+        """Forget what is known of a producer's former epoch."""
+        self.producers[producer_id] = Producer(epoch)
+        return self.producers[producer_id]
 
-        Raise ``Refused`` if it is not the producer's next batch.
-        """
+    def _known(self, batch: Batch) -> int | None:
+        """Return the offset of a batch that came before. Raise ``Refused`` if it is not the producer's next batch."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
+            make_room(self.producers, MAX_PRODUCERS, lambda one: one not in self.ongoing)
             return None
         if batch.producer_epoch < producer.epoch:
             raise Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
@@ -174,10 +178,7 @@ class PartitionLog:
 
 
 def read(data: bytes | None) -> list[Batch]:
-    """Return the batches of a request.
-
-    Raise ``Refused`` for damaged batches, or for a request without batches.
-    """
+    """Return the batches of a request. Raise ``Refused`` for damaged batches, or for a request without batches."""
     try:
         batches = list(read_batches(data))
         counts = [batch.count for batch in batches]

@@ -9,10 +9,10 @@ import secrets
 from base64 import b64decode, b64encode
 from collections.abc import Generator, Mapping
 
+from kwire.client.sasl import HASHES
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused
 
-HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES)
 ITERATIONS = 4096
 _OPENING = re.compile(r"n,[^,]*,(n=([^,]+),r=([^,]+)(?:,.*)?)", re.DOTALL)
@@ -36,10 +36,7 @@ class Login:
         return self.user is not None or begun or api in ("ApiVersions", "SaslHandshake")
 
     def begin(self, mechanism: str) -> None:
-        """Begin with a mechanism.
-
-        Raise ``Refused`` if it is unknown or the login is over.
-        """
+        """Begin with a mechanism. Raise ``Refused`` if it is unknown or the login is over."""
         if self.user is not None or self._talk is not None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         if mechanism not in MECHANISMS:
@@ -48,17 +45,15 @@ class Login:
         next(self._talk)
 
     def answer(self, token: bytes) -> bytes:
-        """Return the answer to a token of the client.
-
-        Raise ``Refused`` if it proves nothing.
-        """
+        """Return the answer to a token of the client. Raise ``Refused`` if it proves nothing."""
         if self._talk is None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         try:
             return self._talk.send(token)
         except StopIteration as end:
-            self.user, self._talk = end.value[0], None
-            last: bytes = end.value[1]
+            self._talk = None
+            last: bytes
+            self.user, last = end.value
             return last
         except ValueError:
             self._talk = None
@@ -71,16 +66,13 @@ class Login:
         return user, b""
 
     def _scram(self, algorithm: str) -> Conversation:
-        opening = _OPENING.fullmatch((yield b"").decode())
-        _check(opening is not None)
-        assert opening is not None
+        opening = _match(_OPENING, (yield b""))
         user = opening[2].replace("=2C", ",").replace("=3D", "=")
         _check(user in self._users)
         nonce, salt = opening[3] + b64encode(secrets.token_bytes(18)).decode(), secrets.token_bytes(16)
         challenge = f"r={nonce},s={b64encode(salt).decode()},i={ITERATIONS}"
-        final = _FINAL.fullmatch((yield challenge.encode()).decode())
-        _check(final is not None and final[2] == nonce)
-        assert final is not None
+        final = _match(_FINAL, (yield challenge.encode()))
+        _check(final[2] == nonce)
         salted = hashlib.pbkdf2_hmac(algorithm, self._users[user].encode(), salt, ITERATIONS)
         stored = hashlib.new(algorithm, hmac.digest(salted, b"Client Key", algorithm)).digest()
         signed = f"{opening[1]},{challenge},{final[1]}".encode()
@@ -91,6 +83,13 @@ class Login:
         _check(hmac.compare_digest(hashlib.new(algorithm, key).digest(), stored))
         server = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), signed, algorithm)
         return user, b"v=" + b64encode(server)
+
+
+def _match(pattern: re.Pattern[str], token: bytes) -> re.Match[str]:
+    found = pattern.fullmatch(token.decode())
+    if found is None:
+        raise ValueError("not a token of SCRAM")
+    return found
 
 
 def _check(proved: bool) -> None:

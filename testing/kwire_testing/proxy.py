@@ -21,11 +21,13 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from kwire import Message
+from kwire.client import parse_address
 from kwire.client.opening import open_connection
 from kwire.connection import (
     CLIENT,
@@ -153,7 +155,7 @@ class Proxy(Running):
         super().__init__()
         self.max_frame, self.upstream_tls, self.newest, self.watch = max_frame, upstream_tls, newest or {}, watch
         self.topics: dict[bytes, str] = {}
-        self._upstream = _address(upstream)
+        self._upstream = parse_address(upstream)
         self._host, self._port, self._tls = host, port, tls
         self._advertised = advertised_host
         self._filters = [(found, _classes(found)) for found in filters]
@@ -171,12 +173,11 @@ class Proxy(Running):
     @property
     def bodies(self) -> bool | set[str]:
         """Return the messages that must be decoded."""
-        asked = {cls for _, classes in self._filters for cls in classes}
-        if Message in asked or self.watch:
+        asked = {cls.__name__ for _, classes in self._filters for cls in classes}
+        if "Message" in asked or self.watch:
             return True
         # A filter of responses finds the request in its passage.
-        names = {cls.__name__ for cls in asked} | {cls.__name__.replace("Response", "Request") for cls in asked}
-        return names | {*BROKERS, "ApiVersionsResponse"}
+        return {*asked, *(name.replace("Response", "Request") for name in asked), *BROKERS, "ApiVersionsResponse"}
 
     @property
     def has_filters(self) -> bool:
@@ -329,10 +330,8 @@ class _Link:
             self._flush()
 
     def _unread(self, event: RequestEvent | Undecodable) -> bytes | None:
-        """Return the answer to a request that was not decoded; ``None`` to let it pass.
-
-        Raise ``ConnectionError`` if it would evade a filter, or its response would have addresses.
-        """
+        """Return the answer to a request that was not decoded; ``None`` to let it pass. Raise ``ConnectionError`` if
+        it would evade a filter, or its response would have addresses."""
         if isinstance(event, RequestEvent) and event.api_key in PROTOCOL.api_keys:
             request, response = PROTOCOL.request(event.api_key), PROTOCOL.response(event.api_key)
             known = event.version in request.VALID_VERSIONS
@@ -426,21 +425,17 @@ class _Link:
         self._room.set()
 
 
-_WAYS: dict[tuple[type[Struct], tuple[str, ...]], tuple[bool, list[str]]] = {}
-
-
-def _ways(cls: type[Struct], names: tuple[str, ...]) -> tuple[bool, list[str]]:
+@cache
+def _ways(cls: Any, names: tuple[str, ...]) -> tuple[bool, list[str]]:
     """Return whether a class has these fields, and those of its fields that lead to structs which have them."""
-    if (cls, names) not in _WAYS:
-        inner = [(field.name, struct_class(cls, field)) for field in cls.FIELDS]
-        leading = [name for name, found in inner if found and (_ways(found, names)[0] or _ways(found, names)[1])]
-        _WAYS[cls, names] = {*names} <= {name for name, _ in inner}, leading
-    return _WAYS[cls, names]
+    inner: dict[str, Any] = {field.name: struct_class(cls, field) for field in cls.FIELDS}
+    return {*names} <= inner.keys(), [name for name, found in inner.items() if found and any(_ways(found, names))]
 
 
 def structs(struct: Struct, *names: str) -> Iterator[Any]:
     """Yield a struct and all structs in it that have fields with these names."""
-    has, leading = _ways(type(struct), names)
+    kind: Any = type(struct)
+    has, leading = _ways(kind, names)
     if has:
         yield struct
     for name in leading:
@@ -450,10 +445,8 @@ def structs(struct: Struct, *names: str) -> Iterator[Any]:
 
 
 def _encoded(event: RequestEvent | ResponseEvent, message: Message) -> bytes:
-    """Return an event's bytes with another message.
-
-    Raise ``ConnectionError`` if the peer's own message was one that only a tolerant reader accepts.
-    """
+    """Return an event's bytes with another message. Raise ``ConnectionError`` if only a tolerant reader accepts the
+    peer's own message."""
     header, body = event.data[: event.body_offset], event.data[event.body_offset :]
     try:
         return header + message.encode(event.version)
@@ -473,11 +466,3 @@ def _classes(found: Filter) -> tuple[type[Message], ...]:
     if not all(isinstance(cls, type) and issubclass(cls, Message) for cls in classes):
         raise TypeError(f"{found!r}: annotate its first parameter with the class of a message")
     return classes
-
-
-def _address(text: str) -> Address:
-    """Return host and port; ``ValueError`` if it has none."""
-    host, _, port = text.rpartition(":")
-    if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
-        raise ValueError(f"{text!r}: expected HOST:PORT")
-    return host.removeprefix("[").removesuffix("]"), int(port)

@@ -1,8 +1,14 @@
-"""The error with which a broker answers."""
+"""The error with which a broker answers, and the limit of what it keeps for its clients."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from kwire_kafka.errors import ErrorCode
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class Refused(Exception):
@@ -14,3 +20,12 @@ class Refused(Exception):
 
     def __str__(self) -> str:
         return f"{self.error.name}: {self.error.description}"
+
+
+def make_room(kept: dict[K, V], limit: int, idle: Callable[[K], bool]) -> None:
+    """Remove the oldest entry that is ``idle`` if there are ``limit`` entries. Raise ``Refused`` if none is."""
+    if len(kept) >= limit:
+        oldest = next(filter(idle, kept), None)
+        if oldest is None:
+            raise Refused(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+        del kept[oldest]

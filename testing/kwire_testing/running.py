@@ -69,7 +69,6 @@ class Running:
         self.problems: list[Exception] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._stop: asyncio.Event | None = None
 
     async def _open(self) -> None:
         raise NotImplementedError
@@ -82,51 +81,46 @@ class Running:
         try:
             await self._open()
         except BaseException:
-            await self._close()
-            self._loop = None
+            await self._end()
             raise
         return self
 
     async def __aexit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
-        await self._close()
-        self._loop = None
+        await self._end()
         self._report(problem)
 
+    async def _end(self) -> None:
+        await self._close()
+        self._loop = None
+
     def __enter__(self) -> Self:
-        started: list[BaseException | None] = []
-        ready = threading.Event()
+        runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
+        loop = runner.get_loop()
 
-        async def run() -> None:
-            self._stop = asyncio.Event()
-            try:
-                await self.__aenter__()
-                started.append(None)
-            except BaseException as problem:
-                started.append(problem)
-                return
-            finally:
-                ready.set()
-            await self._stop.wait()
-            await self._close()
-            self._loop = None
+        def run() -> None:
+            with runner:
+                loop.run_forever()
 
-        name = f"kwire-{type(self).__name__}"
-        self._thread = threading.Thread(target=lambda: asyncio.run(run()), name=name, daemon=True)
+        self._thread = threading.Thread(target=run, name=f"kwire-{type(self).__name__}", daemon=True)
         self._thread.start()
-        ready.wait()
-        if started[0] is not None:
-            self._thread.join()
-            raise started[0]
-        return self
+        try:
+            return asyncio.run_coroutine_threadsafe(self.__aenter__(), loop).result()
+        except BaseException:
+            self._join(loop)
+            raise
 
     def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> None:
         assert self._loop is not None
-        assert self._stop is not None
+        loop = self._loop
+        asyncio.run_coroutine_threadsafe(self._end(), loop).result()
+        self._join(loop)
+        self._report(problem)
+
+    def _join(self, loop: asyncio.AbstractEventLoop) -> None:
         assert self._thread is not None
-        self._loop.call_soon_threadsafe(self._stop.set)
+        loop.call_soon_threadsafe(loop.stop)
         self._thread.join()
         self._thread = None
-        self._report(problem)
 
     def _report(self, problem: BaseException | None) -> None:
         """Raise what a function of the test raised, or add it to the problem that the test has already."""

@@ -16,6 +16,8 @@ MAX_SESSIONS = 1000
 """Sessions of a cluster; the oldest makes room for a new one."""
 NO_SESSION, FIRST, LAST = 0, 0, -1
 MAX_EPOCH = (1 << 31) - 1
+MAX_WANTED = 100_000
+"""Partitions of a session. A client that names more begins again."""
 
 Key = tuple[str, Uuid, int]
 """A topic by name or id, and the number of a partition."""
@@ -62,6 +64,9 @@ class Sessions:
             for index in gone.partitions:
                 session.wanted.pop((gone.topic, gone.topic_id, index), None)
                 session.told.pop((gone.topic, gone.topic_id, index), None)
+        if session.id and len(session.wanted) > MAX_WANTED:
+            del self._open[session.id]
+            raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
         return session
 
     def _known(self, node: int, request: FetchRequest) -> Session:

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.clock import Clock, Timer
 from kwire_testing.groups import Group
-from kwire_testing.refusal import Refused
+from kwire_testing.refusal import Refused, make_room
 
 if TYPE_CHECKING:
     from kwire_testing.cluster import Partition
+
+MAX_NAMES = 10_000
+"""Transactional ids of a cluster. The oldest without a transaction makes room for a new one."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,6 +49,7 @@ class Producers:
             return Producer(next(self._ids), 0)
         producer = self._known.get(name)
         if producer is None:
+            make_room(self._known, MAX_NAMES, lambda one: not self._known[one].open)
             producer = self._known[name] = Producer(next(self._ids))
         elif producer_id >= 0 and (producer_id, epoch) != (producer.id, producer.epoch):
             if (producer_id, epoch) == (producer.id, producer.former):
@@ -59,10 +63,7 @@ class Producers:
         return producer
 
     def find(self, name: str, producer_id: int, epoch: int) -> Producer:
-        """Return the producer with this transactional id.
-
-        Raise ``Refused`` if a newer producer has taken its place.
-        """
+        """Return the producer with this transactional id. Raise ``Refused`` if a newer one has taken its place."""
         producer = self._known.get(name)
         if producer is None or producer.id != producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)

@@ -16,7 +16,7 @@ from tests.fake_parity.talk import Talk
 NOW = int(time.time() * 1000)
 """The time of the first record of each batch. Kafka begins a new segment where times are far apart."""
 STRANGE = Uuid(b"strange-topic-id")
-AGAIN = {3, 5, 6, 14, 15, 16, 51, 100}
+AGAIN = {3, 5, 6, 14, 15, 16, 51, 88, 100}
 """Errors of a broker that is not ready yet."""
 
 
@@ -30,6 +30,18 @@ async def ready(talk: Talk, api: str, **values: Any) -> Any:
             return answer
         await asyncio.sleep(0.1)
     raise AssertionError(f"{api} {values}: not ready")
+
+
+async def settled(talk: Talk, api: str, **values: Any) -> Any:
+    """Ask until the last transaction of the producer has ended."""
+    for _ in range(300):
+        before = len(talk.lines)
+        answer = await talk(api, **values)
+        if 51 not in codes(answer):
+            break
+        del talk.lines[before:]
+        await asyncio.sleep(0.1)
+    return answer
 
 
 def codes(struct: Any) -> list[int]:
@@ -344,12 +356,12 @@ async def groups(talk: Talk) -> None:
         await talk("FindCoordinator", key=group, key_type=7, coordinator_keys=[group])
     at: dict[str, Any] = {"group_id": group}
 
-    async def commit(by: str = "a", offset: int = 1, **values: Any) -> None:
+    async def commit(by: str = "a", offset: int = 1, metadata: str = "m", **values: Any) -> None:
         parts = [
             {
                 "partition_index": part,
                 "committed_offset": offset,
-                "committed_metadata": "m",
+                "committed_metadata": metadata,
                 "committed_leader_epoch": 0,
             }
             for part in (0, 7)
@@ -460,9 +472,22 @@ async def groups(talk: Talk) -> None:
     await commit(member_id=one.member_id, generation_id_or_member_epoch=one.generation_id)
     await commit()
     await offsets()
+    for length in (4096, 4097):
+        await commit(metadata="m" * length)
     await listing(talk, group)
     await talk("DeleteGroups", groups_names=[group])
     await offsets()
+    gone = await topic(talk, "gone")
+    rows = [named("gone", gone, partitions=[{"partition_index": 0, "committed_offset": 1}])]
+    alone = at | {"member_id": "", "generation_id_or_member_epoch": -1, "retention_time_ms": -1}
+    await talk("OffsetCommit", topics=rows, **stored(talk, "OffsetCommit"), **alone)
+    states = [{"name": "gone", "topic_id": ZERO_UUID}]
+    await ready(talk, "DeleteTopics", topic_names=["gone"], topics=states, timeout_ms=5000)
+    await asyncio.sleep(3 if talk.old else 0.5)
+    rows = [named("gone", gone, partition_indexes=[0])]
+    one = at | {"topics": rows}
+    if (talk.version("OffsetFetch") or 0) < 10:  # later versions refuse the id
+        await talk("OffsetFetch", groups=[one], **stored(talk, "OffsetFetch"), **one)
 
 
 async def leave(talk: Talk, by: str, group: str, member: str, instance: str | None = None) -> None:
@@ -589,7 +614,7 @@ async def transactions(talk: Talk) -> None:
         names = [{"name": one, "partitions": [part for topic, part in rows if topic == one]} for one in topics]
         values = me | rest
         old = {f"v3_and_below_{key}": value for key, value in (values | {"topics": names}).items()}
-        await talk("AddPartitionsToTxn", transactions=[values | {"topics": names}], **old)
+        await settled(talk, "AddPartitionsToTxn", transactions=[values | {"topics": names}], **old)
 
     async def send(part: int, values: str, epoch: int | None = None, transactional: bool = True, **rest: Any) -> None:
         wanted = {
@@ -612,12 +637,15 @@ async def transactions(talk: Talk) -> None:
             sequence[part] += len(values)
 
     async def end(*, commit: bool, **rest: Any) -> None:
-        answer = await talk("EndTxn", committed=commit, **me | rest)
+        answer = await settled(talk, "EndTxn", committed=commit, **me | rest)
         if answer.error_code == 0 and v2:
             if answer.producer_epoch != me["producer_epoch"]:
                 sequence[:] = [0, 0]
             me["producer_epoch"] = answer.producer_epoch
         await asyncio.sleep(0.1)
+        if answer.error_code == 0:  # the offsets may be stable later than the answer
+            rows = [{"name": "x", "partition_indexes": [0]}]
+            await ready(talk, "OffsetFetch", version=7, group_id=group, topics=rows, require_stable=True)
 
     async def read(part: int, level: int) -> None:
         wanted = [

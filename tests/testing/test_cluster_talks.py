@@ -13,7 +13,7 @@ from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
 from kwire_kafka.releases import RELEASES
 from kwire_testing import FakeBroker
-from kwire_testing.apis.versions import API_VERSIONS
+from kwire_testing.apis.cluster import API_VERSIONS
 from kwire_testing.call import HANDLERS
 from tests.testing.talking import connected
 from tests.testing.test_logs import TEN, filled

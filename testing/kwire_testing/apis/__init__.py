@@ -1,16 +1,5 @@
 """The handlers of all APIs that a broker has, a module for each subject."""
 
-from kwire_testing.apis import (
-    configs,
-    consumers,
-    fetch,
-    groups,
-    login,
-    offsets,
-    produce,
-    topics,
-    transactions,
-    versions,
-)
+from kwire_testing.apis import cluster, groups, logs, topics, transactions
 
-MODULES = (configs, consumers, fetch, groups, login, offsets, produce, topics, transactions, versions)
+MODULES = (cluster, groups, logs, topics, transactions)

@@ -1,0 +1,23 @@
+"""Which versions of an API a release has."""
+
+from __future__ import annotations
+
+from kwire.releases import Release
+from kwire_kafka import PROTOCOL
+from kwire_testing.call import HANDLERS
+
+
+def at_least(release: Release, major: int, minor: int) -> bool:
+    """Return whether a release is of this line or a newer one."""
+    first, second = release.name.split(".")[:2]
+    return (int(first), int(second)) >= (major, minor)
+
+
+def served(release: Release, key: int, *, advertised: bool) -> range:
+    """Return the versions that a broker advertises, or those that it accepts; none without a handler."""
+    api = release.apis.get(key)
+    listener = "broker" if at_least(release, 3, 3) else "zkBroker"
+    if key not in HANDLERS or api is None or (api.listeners and listener not in api.listeners):
+        return range(0)
+    versions, known = api.advertised if advertised else api.accepted, PROTOCOL.request(key).VALID_VERSIONS
+    return range(max(versions.start, known.start), min(versions.stop, known.stop))
