@@ -164,8 +164,8 @@ rehearsal: $(READY)  ## give up the newest release in a clone, take it in with m
 e2e: $(PEERS)/.ready  ## talk to brokers of Kafka 3.9, 4.0 and the newest release: needs java and mvn
 	KWIRE_E2E=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 0 tests/e2e
 
-fake-clients: $(PEERS)/.ready  ## clients in five languages against the fake broker as three releases: needs a JDK, mvn, go and npm for theirs
-	KWIRE_FAKE_CLIENTS=1 $(PEERS)/bin/python -m pytest -n 0 --timeout 60 tests/fake_clients
+fake-clients: $(PEERS)/.ready  ## clients in five languages against the fake broker as three releases: needs a JDK, mvn, go and npm for theirs; CLIENT=sarama
+	$(PEERS)/bin/python -m tests.fake_clients $(if $(CLIENT),"$(CLIENT)")
 
 fake-parity: $(READY)  ## the fake broker beside real ones of three releases, request by request: needs java and mvn
 	KWIRE_FAKE_PARITY=1 $(PYTEST) -n 0 --timeout 0 tests/fake_parity
@@ -200,6 +200,7 @@ cluster: $(READY)  ## spark-submit to two workers on loopback, one of which is k
 bench: $(PEERS)/.ready  ## measure against peers, interpreted and compiled
 	$(PEERS)/bin/python -m benchmarks.native --rounds 30
 	$(PEERS)/bin/python -m benchmarks.proxy
+	$(PEERS)/bin/python -m benchmarks.fake_broker --brokers 10000
 	$(PEERS)/bin/python -m benchmarks.records
 	$(PEERS)/bin/python -m benchmarks.import_cost
 	$(PEERS)/bin/python -m benchmarks.compiler

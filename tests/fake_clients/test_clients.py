@@ -21,21 +21,21 @@ from tests.fake_clients.conftest import PAGE, Passed
 RELEASE_LINES = ("2.8", "3.9", RELEASES.newest.name)
 VALUES = [b"value %d" % number for number in range(20)]
 
-each_client = pytest.mark.parametrize("name", CLIENTS)
+each_client = pytest.mark.parametrize("client", CLIENTS)
 each_release = pytest.mark.parametrize("release", RELEASE_LINES)
 
 
 @each_release
 @each_client
-def test_a_group_reads_what_was_produced_and_rebalances(name: str, release: str, passed: Passed) -> None:
-    client = CLIENTS[name]
+def test_a_group_reads_what_was_produced_and_rebalances(client: str, release: str, passed: Passed) -> None:
+    ours = CLIENTS[client]
     with FakeBroker(release, {"orders": 2}, nodes=2) as broker:
-        client.produce(broker.bootstrap_servers, VALUES)
+        ours.produce(broker.bootstrap_servers, VALUES)
         assert sorted(record.value or b"" for record in broker.records("orders")) == sorted(VALUES)
-        found = client.rebalance(broker.bootstrap_servers, len(VALUES))
+        found = ours.rebalance(broker.bootstrap_servers, len(VALUES))
         assert sorted({*found}) == sorted(VALUES)
         assert broker.offsets("g") == {("orders", 0): 10, ("orders", 1): 10}
-    passed(name, release, "produce", "group with rebalance")
+    passed(client, release, "produce", "group with rebalance")
 
 
 def again(message: Message, passage: Passage) -> Message:
@@ -59,16 +59,16 @@ def seen(links: set[int], event: object, number: int) -> None:
 
 @each_client
 @pytest.mark.parametrize("filters", [[], [again]], ids=["as bytes", "encoded again"])
-def test_a_proxy_is_not_noticed_and_not_passed_by(name: str, filters: list[Any]) -> None:
-    client = CLIENTS[name]
+def test_a_proxy_is_not_noticed_and_not_passed_by(client: str, filters: list[Any]) -> None:
+    ours = CLIENTS[client]
 
     def groups(servers: str) -> list[bytes]:
-        client.produce(servers, VALUES)
-        return sorted({*client.rebalance(servers, len(VALUES))})
+        ours.produce(servers, VALUES)
+        return sorted({*ours.rebalance(servers, len(VALUES))})
 
-    expected: dict[Any, Any] = {groups: sorted(VALUES), client.admin: (["new", "orders"], ["orders"])}
-    if hasattr(client, "transactions"):
-        expected[client.transactions] = [b"kept"]
+    expected: dict[Any, Any] = {groups: sorted(VALUES), ours.admin: (["new", "orders"], ["orders"])}
+    if hasattr(ours, "transactions"):
+        expected[ours.transactions] = [b"kept"]
     for scenario, result in expected.items():
         links: set[int] = set()
         with FakeBroker(topics={"orders": 2 if scenario is groups else 1}, nodes=3) as broker:
@@ -79,31 +79,31 @@ def test_a_proxy_is_not_noticed_and_not_passed_by(name: str, filters: list[Any])
 
 
 def test_the_broker_assigns_the_partitions_of_a_new_group() -> None:
-    client = CLIENTS["confluent-kafka"]
+    ours = CLIENTS["confluent-kafka"]
     with FakeBroker(topics={"orders": 2}, nodes=2) as broker:
-        client.produce(broker.bootstrap_servers, VALUES)
-        assert sorted({*client.rebalance(broker.bootstrap_servers, len(VALUES), "consumer")}) == sorted(VALUES)
+        ours.produce(broker.bootstrap_servers, VALUES)
+        assert sorted({*ours.rebalance(broker.bootstrap_servers, len(VALUES), "consumer")}) == sorted(VALUES)
         assert broker.offsets("g") == {("orders", 0): 10, ("orders", 1): 10}
         assert "ConsumerGroupHeartbeat" in {call.name for call in broker.requests}
 
 
 @each_release
-@pytest.mark.parametrize("name", [name for name in CLIENTS if hasattr(CLIENTS[name], "transactions")])
-def test_transactions_are_whole(name: str, release: str, passed: Passed) -> None:
-    client = CLIENTS[name]
+@pytest.mark.parametrize("client", [name for name in CLIENTS if hasattr(CLIENTS[name], "transactions")])
+def test_transactions_are_whole(client: str, release: str, passed: Passed) -> None:
+    ours = CLIENTS[client]
     with FakeBroker(release, {"orders": 1}) as broker:
-        assert client.transactions(broker.bootstrap_servers) == [b"kept"]
+        assert ours.transactions(broker.bootstrap_servers) == [b"kept"]
         assert [record.value for record in broker.records("orders", committed=False)] == [b"lost", b"kept"]
-    passed(name, release, "transactions")
+    passed(client, release, "transactions")
 
 
 @each_release
 @each_client
-def test_topics_are_made_and_removed(name: str, release: str, passed: Passed) -> None:
-    client = CLIENTS[name]
+def test_topics_are_made_and_removed(client: str, release: str, passed: Passed) -> None:
+    ours = CLIENTS[client]
     with FakeBroker(release, {"orders": 1}) as broker:
-        assert client.admin(broker.bootstrap_servers) == (["new", "orders"], ["orders"])
-    passed(name, release, "topics")
+        assert ours.admin(broker.bootstrap_servers) == (["new", "orders"], ["orders"])
+    passed(client, release, "topics")
 
 
 @pytest.mark.parametrize(

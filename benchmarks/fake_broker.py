@@ -1,0 +1,157 @@
+"""What ``kwire_testing.FakeBroker`` costs: its start, many of them, and its speed beside librdkafka's mock cluster.
+
+Each figure has the clock and the CPU time of this process, with all threads. confluent-kafka's clients are
+in this process, as in a test. ``--brokers 10000`` starts and stops so many, and counts what they leave.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import resource
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AsyncExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from kwire.client import connect, parse_address
+from kwire_kafka import PROTOCOL
+from kwire_testing import FakeBroker
+
+VALUE = b"v" * 100
+TOGETHER = 100
+
+
+def timed(what: Callable[[], object]) -> tuple[float, float]:
+    """Return seconds by the clock and of CPU."""
+    clock, cpu = time.perf_counter(), time.process_time()
+    what()
+    return time.perf_counter() - clock, time.process_time() - cpu
+
+
+async def asked(broker: FakeBroker) -> None:
+    """Ask for versions, as every client does first."""
+    async with await connect(*parse_address(broker.bootstrap_servers), PROTOCOL):
+        pass
+
+
+async def first_answer() -> None:
+    """Start a broker and get an answer."""
+    async with FakeBroker(topics={"orders": 3}) as broker:
+        await asked(broker)
+
+
+async def many(count: int) -> None:
+    """Start brokers, and get an answer of each."""
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            await asked(await stack.enter_async_context(FakeBroker()))
+
+
+def blocking(count: int) -> None:
+    """Start and stop brokers on threads."""
+    for _ in range(count):
+        with FakeBroker():
+            pass
+
+
+def left() -> dict[str, int]:
+    """Return what this process has of each kind of thing that a broker could leave."""
+    gc.collect()
+    files, memory = len([*Path("/proc/self/fd").iterdir()]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+    return {"threads": threading.active_count(), "files and sockets": files, "MiB at most": memory}
+
+
+async def started_and_stopped(count: int) -> int:
+    """Start and stop brokers with a client each, and return the tasks that are left."""
+    for _ in range(count):
+        await first_answer()
+    return len(asyncio.all_tasks()) - 1
+
+
+def produced(servers: str, count: int) -> None:
+    """Produce with confluent-kafka."""
+    from confluent_kafka import Producer
+
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, "queue.buffering.max.messages": 1_000_000})
+    for _ in range(count):
+        producer.produce("orders", VALUE, partition=0)
+    assert producer.flush(60) == 0
+
+
+def consumed(servers: str, count: int) -> None:
+    """Read all records with confluent-kafka."""
+    from confluent_kafka import Consumer, TopicPartition
+
+    consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "auto.offset.reset": "earliest"})
+    consumer.assign([TopicPartition("orders", 0, 0)])
+    found = 0
+    while found < count:
+        found += len(consumer.consume(10_000, 1))
+    consumer.close()
+
+
+@contextmanager
+def mock_cluster() -> Iterator[str]:
+    """Run librdkafka's mock cluster, which lives as long as a client of its own."""
+    from confluent_kafka import Producer
+
+    owner = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "ignored"})
+    [node] = owner.list_topics("orders", timeout=10).brokers.values()
+    yield f"{node.host}:{node.port}"
+    del owner
+
+
+@contextmanager
+def fake_broker() -> Iterator[str]:
+    """Run the fake broker on a thread."""
+    with FakeBroker(topics={"orders": 4}, keep_requests=0) as broker:
+        yield broker.bootstrap_servers
+
+
+def beside_the_mock_cluster(count: int, rounds: int) -> None:
+    """Print the best of some rounds for both."""
+    for name, running in (("mock cluster", mock_cluster), ("FakeBroker", fake_broker)):
+        found = []
+        for _ in range(rounds):
+            with running() as servers:
+                found.append((timed(partial(produced, servers, count)), timed(partial(consumed, servers, count))))
+        for what, rows in zip(("produce", "consume"), zip(*found, strict=True), strict=True):
+            show(f"{what} {count:,} records of 100 bytes, {name}", min(rows))
+
+
+def show(what: str, seconds: tuple[float, float]) -> None:
+    """Print a line."""
+    print(f"{what:60} {seconds[0] * 1000:9.1f} {seconds[1] * 1000:9.1f}", flush=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=40_000, help="The mock cluster keeps 5 MB of a partition.")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--brokers", type=int, default=0, help="Brokers to start and stop one after another.")
+    options = parser.parse_args(arguments)
+    print(f"{'':60} {'ms':>9} {'CPU ms':>9}")
+    clock, cpu = zip(*(timed(lambda: asyncio.run(first_answer())) for _ in range(30)), strict=True)
+    show("start to first answered request, median of 30", (statistics.median(clock), statistics.median(cpu)))
+    show(f"{TOGETHER} brokers, each with an answered request", timed(lambda: asyncio.run(many(TOGETHER))))
+    beside_the_mock_cluster(options.records, options.rounds)
+    if options.brokers:
+        before = left()
+        tasks: list[int] = []
+        show(
+            f"{options.brokers:,} brokers on a loop",
+            timed(lambda: tasks.append(asyncio.run(started_and_stopped(options.brokers)))),
+        )
+        on_threads = options.brokers // 10
+        show(f"{on_threads:,} brokers on threads", timed(partial(blocking, on_threads)))
+        print(f"tasks left on the loop: {tasks[0]}; before {before}; after {left()}")
+
+
+if __name__ == "__main__":
+    main()
