@@ -46,7 +46,7 @@ class Prose:
 
 def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
     """Return the page that ``markdown`` describes. Raises ``ValueError`` if it does not begin with a title."""
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "xhtmlOut": False}).enable("table")
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n")))
     if not tokens or tokens[0].tag != "h1":
         raise ValueError("begin with the title, as `# Title`")

@@ -145,7 +145,7 @@ def test_nothing_is_shown_that_is_linked_from_elsewhere_or_large(tmp_path: Path)
     ("text", "title", "about", "body"),
     [
         ("# *A*  `b`\r\n\r\nOne.\r\nTwo.\r\n", "A  b", "One.", "<p>One.\nTwo.</p>"),
-        ("# T\n\nOne\\\ntwo: three. Four", "T", "One two: three.", "<p>One<br />\ntwo: three. Four</p>"),
+        ("# T\n\nOne\\\ntwo: three. Four", "T", "One two: three.", "<p>One<br>\ntwo: three. Four</p>"),
         ("# T\n", "T", "", ""),
         ("# T\n\n| a |\n|:--|\n| b |\n\n| c |\n|:-:|\n| d |\n", "T", "a", 'aria-label="Table 2" tabindex="0">'),
     ],
