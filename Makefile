@@ -48,8 +48,9 @@ generate: $(READY)  ## compile message_defs/kafka into generated/, and the small
 	$(BIN)/kwirec generate $(KAFKA)
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
 
-guide: $(READY)  ## write the protocol guide to site/: open site/index.html
-	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka $(PAGES:%=--docs %) --out site
+guide: $(READY)  ## write the protocol guide to site/: open site/index.html; URL=its address VERSION=0.1.0
+	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka $(PAGES:%=--docs %) --out site \
+		$(if $(URL),--url $(URL)) $(if $(VERSION),--release $(VERSION))
 
 guide-check: $(READY)  ## the tests of the guide in Chromium, with axe-core and the Nu HTML checker, and pictures in build/pictures: needs chromium, java and npm
 	mkdir -p build/axe build/vnu

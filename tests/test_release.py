@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
+import tarfile
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from tools.release import VERSION_FILE, notes, prepare
+from tools.release import VERSION_FILE, notes, prepare, site
 
 ROOT = Path(__file__).parents[1]
 
@@ -53,3 +54,21 @@ def test_fragments_are_named_as_towncrier_reads_them() -> None:
     names = {path.name for path in (ROOT / "changes").iterdir()} - {"README.md"}
     kinds = "added|changed|deprecated|removed|fixed"
     assert not [name for name in names if not re.fullmatch(rf"(\d+|\+[\w-]+)\.({kinds})(\.\d+)?\.md", name)]
+
+
+def test_sites_of_releases_are_folders_of_the_newest_and_listed_newest_first(tmp_path: Path) -> None:
+    root = tmp_path / "site"
+    archives = []
+    for version in ("0.2.0", "0.10.0", "0.9.1"):
+        page = tmp_path / version / "index.html"
+        page.parent.mkdir()
+        page.write_text(version)
+        archives.append(tmp_path / f"kwire-site-{version}.tar.gz")
+        with tarfile.open(archives[-1], "w:gz") as tar:
+            tar.add(page.parent, ".")
+    site(root, archives)
+    assert (root / "0.9.1" / "index.html").read_text() == "0.9.1"
+    links = re.findall('href="([0-9][^"]*)"', (root / "versions.html").read_text())
+    assert links == ["0.10.0/index.html", "0.9.1/index.html", "0.2.0/index.html"]
+    with pytest.raises(ValueError, match="expected the name"):
+        site(root, [tmp_path / "kwire-site-..tar.gz"])

@@ -1,4 +1,5 @@
-"""Releases of kwire: ``prepare`` sets the version and its notes, ``notes`` prints them, ``rehearse`` tries it all.
+"""Releases of kwire: ``prepare`` sets the version and its notes, ``notes`` prints them, ``rehearse`` tries it all,
+``site`` joins the sites of all releases.
 
 ``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, and builds the
 sdist and the pure wheel. It installs each in new environments of every Python that it finds, or that PYTHONS names.
@@ -13,7 +14,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+import tarfile
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -31,6 +33,28 @@ from kwire_kafka import PROTOCOL, FetchRequest
 payload = PROTOCOL.encode_request(FetchRequest(max_wait_ms=7), 12, correlation_id=1, client_id="trial")
 assert PROTOCOL.decode_request(payload).expect(FetchRequest).max_wait_ms == 7
 print(kwire.__version__)
+"""
+
+SITE = re.compile(r"kwire-site-(\d+(?:\.\d+)*)\.tar\.gz")
+VERSIONS = """\
+<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Releases of kwire</title>
+<link rel="icon" type="image/svg+xml" href="assets/icon.svg">
+<link rel="stylesheet" href="assets/page.css">
+</head>
+<body>
+<main>
+<h1>Releases of kwire</h1>
+<p>Guide and documentation of each release. The <a href="index.html">newest release</a> is the start of this site.</p>
+<ul>
+{items}</ul>
+</main>
+</body>
+</html>
 """
 
 
@@ -72,6 +96,21 @@ def rehearse(version: str, pythons: Sequence[str]) -> None:
     print(f"kwire {version}: {len(pythons)} Pythons; notes in {FOLDER / 'notes.md'}")
 
 
+def site(root: Path, archives: Iterable[Path]) -> None:
+    """Put the sites of releases, ``kwire-site-1.2.3.tar.gz``, into folders of the newest site, and list them."""
+    found = {}
+    for archive in archives:
+        if not (match := SITE.fullmatch(archive.name)):
+            raise ValueError(f"{archive}: expected the name kwire-site-1.2.3.tar.gz")
+        found[match[1]] = archive
+    for version, archive in found.items():
+        with tarfile.open(archive) as tar:
+            tar.extractall(root / version, filter="data")
+    newest_first = sorted(found, key=lambda version: [int(part) for part in version.split(".")], reverse=True)
+    items = "".join(f'<li><a href="{version}/index.html">{version}</a></li>\n' for version in newest_first)
+    (root / "versions.html").write_text(VERSIONS.format(items=items), "utf-8")
+
+
 def _try_out(artifact: Path, python: str, venv: Path, version: str) -> None:
     """Install an artifact as users do, and use the library and both commands outside of the tree."""
     _run(FOLDER, python, "-m", "venv", str(venv))
@@ -98,13 +137,16 @@ def _run(folder: Path, *command: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.release")
-    parser.add_argument("action", choices=["prepare", "notes", "rehearse"])
-    parser.add_argument("version")
+    parser.add_argument("action", choices=["prepare", "notes", "rehearse", "site"])
+    parser.add_argument("version", help="the release, or the folder of the newest site")
+    parser.add_argument("archives", nargs="*", type=Path, help="kwire-site-1.2.3.tar.gz of each release")
     given = parser.parse_args()
     if given.action == "prepare":
         prepare(ROOT, given.version, datetime.now(UTC).date())
     elif given.action == "notes":
         print(notes((ROOT / "CHANGELOG.md").read_text("utf-8"), given.version), end="")
+    elif given.action == "site":
+        site(Path(given.version), given.archives)
     else:
         pythons = os.environ.get("PYTHONS", "").split() or [name for name in NAMES if shutil.which(name)]
         rehearse(given.version, pythons)

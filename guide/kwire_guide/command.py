@@ -37,6 +37,11 @@ if TYPE_CHECKING:
 @click.option(
     "--url", default="", help="Address of the published site, for its canonical addresses and for 404.html."
 )
+@click.option(
+    "--release",
+    default="",
+    help="Release that the pages describe. They name it, and with --url they link to versions.html there.",
+)
 @options.only_check
 @options.quiet
 def guide(
@@ -48,6 +53,7 @@ def guide(
     package: str,
     docs: Sequence[Path],
     url: str,
+    release: str,
     only_check: bool,
     quiet: bool,
     notation: Notation | None,
@@ -74,6 +80,7 @@ def guide(
                 package=package,
                 docs=docs,
                 url=url,
+                release=release,
                 out=out,
                 check=only_check,
                 phase=phase,

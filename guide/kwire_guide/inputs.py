@@ -25,7 +25,8 @@ from kwirec.merge.history import History
 class Inputs:
     """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown.
 
-    ``url`` is the address of the published site; empty if it is not known.
+    ``url`` is the address of the published site; empty if it is not known. ``release`` is the release that the pages
+    name.
     """
 
     schema: Schema
@@ -42,10 +43,18 @@ class Inputs:
     title: str
     package: str
     url: str = ""
+    release: str = ""
 
 
 def read_inputs(
-    loaded: Loaded, paths: Sequence[Path], *, title: str, package: str, docs: Sequence[Path] = (), url: str = ""
+    loaded: Loaded,
+    paths: Sequence[Path],
+    *,
+    title: str,
+    package: str,
+    docs: Sequence[Path] = (),
+    url: str = "",
+    release: str = "",
 ) -> Inputs:
     """Read the files next to the definitions, and documentation. Raise ``OSError`` or ``ValueError``, which name the
     file."""
@@ -65,4 +74,5 @@ def read_inputs(
         title=title,
         package=package,
         url=url,
+        release=release,
     )

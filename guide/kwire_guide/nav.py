@@ -63,7 +63,9 @@ class Links:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Data that all pages share. ``counts`` are numbers of the start page with their names."""
+    """Data that all pages share. ``counts`` are numbers of the start page with their names. ``release`` is what the
+    pages describe.
+    """
 
     title: str
     subtitle: str
@@ -72,6 +74,7 @@ class Site:
     newest: str
     nav: Sequence[Links]
     counts: Sequence[tuple[int, str]] = ()
+    release: str = ""
 
     def of(self, *kinds: Kind) -> list[Links]:
         """Return the groups of these kinds, which every page shows."""

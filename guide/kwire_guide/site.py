@@ -46,6 +46,7 @@ def write_site(
     package: str,
     docs: Sequence[Path] = (),
     url: str = "",
+    release: str = "",
     out: Path,
     check: bool = False,
     phase: Phase = quiet,
@@ -55,7 +56,7 @@ def write_site(
     Raises ``OSError`` or ``ValueError`` for unreadable or malformed files next to the definitions, and
     :class:`~kwirec.driver.OutputNotGeneratedError` as :func:`kwirec.driver.generate` does.
     """
-    inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs, url=url)
+    inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs, url=url, release=release)
     layouts = inputs.layouts
     artifacts = emit_site(inputs, lambda done, total: phase("emit", done, total))
     outcome = write(artifacts, out, origin={"definitions": digest(loaded)}, check=check)
@@ -159,6 +160,7 @@ def _site(inputs: Inputs, releases: Releases, messages: Sequence[MessagePage], o
         subtitle=f"{span}every version",
         about=f"{count} messages in {inputs.layouts.count} versions.",
         url=inputs.url,
+        release=inputs.release,
         newest=releases.newest,
         nav=navigation([*messages, *others], documentation(inputs.documents)),
         counts=[(number, name) for name, number in counts.items() if number],

@@ -192,6 +192,23 @@ def test_releases_that_change_no_api_have_no_page_of_their_own() -> None:
     assert '<a href="2.0.0.html">2.1.0</a>' in site["releases/3.0.0.html"]
 
 
+def test_a_published_site_names_its_addresses_and_its_release(tmp_path: Path) -> None:
+    given = ["guide", str(CLOCKWORK), "--out", str(tmp_path), "--quiet", "--release", "1.2"]
+    assert CliRunner().invoke(main, given).exit_code == 0
+    here = (tmp_path / "api" / "clock.html").read_text("utf-8")
+    assert '<span class="span">Release 1.2</span>' in here
+    assert "canonical" not in here
+    assert CliRunner().invoke(main, [*given, "--url", "https://a.example/guide"]).exit_code == 0
+    page = (tmp_path / "api" / "clock.html").read_text("utf-8")
+    assert '<a class="span" href="https://a.example/guide/versions.html">Release 1.2</a>' in page
+    assert '<link rel="canonical" href="https://a.example/guide/api/clock.html">' in page
+    found = dict(re.findall(r'<meta (?:property|name)="([^"]*)" content="([^"]*)">', page))
+    assert found["og:url"] == "https://a.example/guide/api/clock.html"
+    assert found["og:description"] == found["description"]
+    missing = (tmp_path / "404.html").read_text("utf-8")
+    assert '<link rel="stylesheet" href="https://a.example/guide/assets/page.css">' in missing
+
+
 def test_the_command_writes_checks_and_refuses(tmp_path: Path) -> None:
     run = CliRunner().invoke
     out = tmp_path / "site"
