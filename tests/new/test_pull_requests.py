@@ -145,6 +145,7 @@ def action(clone: Path, command: str, **inputs: str) -> Job:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_action_checks_compares_and_comments(clone: Path) -> None:
     runner = clone / ".git" / "github"
     assert action(clone, "check", paths="defs/OrderRequest.json\ndefs/OrderResponse.json\n").run() == ""
@@ -198,6 +199,7 @@ def test_the_action_is_described_with_all_inputs_and_installs_from_its_checkout(
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_hooks_find_what_is_wrong_and_format(clone: Path) -> None:
     """pre-commit runs ``entry`` with ``args`` in the top folder. With changed files, a hook has failed."""
     hooks = {hook["id"]: hook for hook in read_yaml(ROOT / ".pre-commit-hooks.yaml")}
