@@ -18,11 +18,12 @@ _WORD = re.compile(
 
 RESERVED = frozenset(
     {"decode", "decode_from", "encode", "header_version", "replace", "self", "unknown_tags", "names", "read", "write"}
-    | {"read_classic", "read_tags", "write_classic", "write_tags"}
-    | {"bool", "bytes", "classmethod", "float", "int", "list", "property", "range", "staticmethod", "str", "tuple"}
+    | {"from_json", "to_json", "read_classic", "read_tags", "write_classic", "write_tags"}
+    | {"bool", "bytes", "classmethod", "dict", "float", "i64", "int", "list", "property", "range", "slots"}
+    | {"staticmethod", "str", "tuple"}
 )
-"""Names of methods of generated classes, and of types in their annotations. Their constants are upper case and cannot
-collide."""
+"""Names of methods of generated classes, and of types and functions that these classes use. Their constants are upper
+case and cannot collide."""
 
 RESERVED_CLASSES = frozenset(
     {"BytesWriter", "ClassVar", "Field", "FieldTags", "Message", "Struct", "UNSET", "Uuid"}

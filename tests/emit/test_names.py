@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import ast
 
+from kwire.message import Message
 from kwirec.diagnostics.diagnostic import Report
-from kwirec.diagnostics.examples import clock, field, tagged
+from kwirec.diagnostics.examples import Node, field, request, tagged
 from kwirec.diagnostics.source import Source
 from kwirec.emitters.codec_names import Locals
 from kwirec.emitters.codecs import emit_module
 from kwirec.emitters.modules import group_modules
 from kwirec.frontend import parse
 from kwirec.ir import resolve
+from kwirec.ir.schema import PRIMITIVES
 from kwirec.lowering import lower
+from kwirec.naming import python_name
 
 
 def test_a_field_has_its_own_name_where_that_is_unique() -> None:
@@ -57,13 +60,35 @@ def test_items_are_never_fields() -> None:
     assert names.item(item) == "topics_item__item"
 
 
+def emitted(*fields: Node) -> ast.Module:
+    """The module of a message with fields that are called ``Zz``, of all types, and of a struct."""
+    zz = field("Zz", "[]Piece", versions="1+", fields=[field("Zz", versions="1+")])
+    text = request(zz, tagged("Zz2", 0, "[]string", nullableVersions="1+"), field("Zz3", "bytes"), *fields)
+    schema = resolve([parse(Source("ClockRequest.json", text), report := Report())], report)
+    (group,) = group_modules(schema)
+    return ast.parse(emit_module(group, lower(schema).halves).text)
+
+
+def test_names_that_a_class_has_or_uses_are_no_attributes_of_fields() -> None:
+    """Such as methods, and types in annotations. A class with such an attribute would hide them."""
+    kinds = [field(f"ZzOf{kind.title()}", kind) for kind in PRIMITIVES]
+    tree = emitted(*kinds, field("ZzKey", "[]Zz", fields=[field("ZzId", mapKey=True)]))
+    needed = {*dir(Message)}
+    for cls in (node for node in tree.body if isinstance(node, ast.ClassDef)):
+        for part in cls.body:
+            parts: list[ast.AST] = [part]
+            if isinstance(part, ast.FunctionDef):
+                needed.add(part.name)
+                parts = [part.args, *part.decorator_list, *([part.returns] if part.returns else [])]
+            needed |= {node.id for one in parts for node in ast.walk(one) if isinstance(node, ast.Name)}
+    own = {name for name in needed if name.islower() and "zz" not in name and name[0] != "_"}
+    assert own >= {"bool", "dict", "encode", "float", "i64", "slots", "to_json", "tuple", "unknown_tags"}
+    assert [name for name in own if python_name(name.title().replace("_", "")) == name] == []
+
+
 def test_names_of_the_templates_are_not_hidden() -> None:
     """Whatever a function has for itself is no local of a field: here, all that is not called ``Zz``."""
-    zz = field("Zz", "[]Piece", versions="1+", fields=[field("Zz", versions="1+")])
-    text = clock(zz, tagged("Zz2", 0, "[]string", nullableVersions="1+"), field("Zz3", "bytes"))
-    schema = resolve([parse(Source("Clock.json", text), report := Report())], report)
-    (group,) = group_modules(schema)
-    tree = ast.parse(emit_module(group, lower(schema).halves).text)
+    tree = emitted()
     functions = [
         one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name.startswith(("_read", "_write"))
     ]

@@ -250,11 +250,16 @@ def test_equal_fields_of_a_classic_and_a_flexible_version_are_not_called_equal_b
         const facts = told(".facts");
         location.hash = "#response-v3-vs-2";
         await until(() => told(".facts") !== facts);
-        tell({ facts, then: told(".facts") });
+        const then = told(".facts");
+        location.hash = "#response-v3-vs-3";
+        await until(() => told(".facts") !== then);
+        tell({ facts, then, itself: told(".facts"), other: current().querySelector(".compare select").value });
     """
     result = seen(folder, "api/heartbeat.html#response-v4-vs-3", script)
     assert result["facts"].endswith("compared with version 3: the same fields, but only one of them is flexible")
     assert result["then"].endswith("compared with version 2: the same bytes")
+    assert result["then"] == f"{result['itself']}; compared with version 2: the same bytes"
+    assert result["other"] == "", "a version is not compared with itself"
 
 
 def test_choosing_another_version_to_compare_with(folder: Path) -> None:
@@ -563,20 +568,36 @@ def test_the_keyboard_reaches_the_search_and_copies(folder: Path) -> None:
     assert result["command"].startswith("kwire decode --payload 0012")
 
 
-def test_the_index_filters_and_knows_the_anchors_of_kafkas_page(folder: Path) -> None:
-    result = seen(
-        folder,
-        "index.html",
-        """
-        const filter = one("[data-filter=listener]");
-        filter.value = "controller";
-        filter.dispatchEvent(new Event("input", { bubbles: true }));
-        tell({ shown: seen(".keys [data-name]").length, all: all(".keys [data-name]").length,
-               told: one(".shown").textContent, anchor: Boolean(one("#The_Messages_Fetch")) });
-        """,
-    )
-    assert 0 < result["shown"] < result["all"]
-    assert result["told"] == f"{result['shown']} of {result['all']}"
+def test_filters_show_the_rows_that_have_what_is_chosen(folder: Path) -> None:
+    """Each choice of each filter: an API that several listeners serve is shown for each of them."""
+    script = """
+        const names = found => found.map(row => row.dataset.name);
+        const choose = (filter, value) => {
+          filter.value = value;
+          filter.dispatchEvent(new Event("input", { bubbles: true }));
+          return [names(seen(".keys [data-name]")), one(".shown").textContent];
+        };
+        const rows = all(".keys [data-name]").map(row => ({
+          name: row.dataset.name, listener: row.cells[7].textContent.split(", "),
+          status: [row.cells[6].textContent || "stable"], group: [row.parentElement.rows[0].textContent.toLowerCase()],
+        }));
+        const shown = all("select[data-filter]").map(filter => {
+          const told = [...filter.options].slice(1).map(({ value }) => [value, ...choose(filter, value)]);
+          choose(filter, "");
+          return [filter.dataset.filter, told];
+        });
+        const name = choose(one("input[data-filter]"), "vOt");
+        tell({ rows, shown, name, anchor: Boolean(one("#The_Messages_Fetch")) });
+    """
+    result = seen(folder, "index.html", script)
+    rows = result["rows"]
+    for kind, choices in result["shown"]:
+        assert {choice for choice, *_ in choices} == {one for row in rows for one in row[kind] if one}
+        for choice, names, told in choices:
+            assert names == [row["name"] for row in rows if choice in row[kind]], (kind, choice)
+            assert told == f"{len(names)} of {len(rows)}"
+    assert [kind for kind, _ in result["shown"]] == ["listener", "group", "status"]
+    assert result["name"] == [["Vote"], f"1 of {len(rows)}"]
     assert result["anchor"]
 
 

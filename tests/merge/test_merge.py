@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from kwirec.diagnostics.diagnostic import Report
 from kwirec.diagnostics.source import Source
 from kwirec.files import STAGE
 from kwirec.frontend import parse
+from kwirec.frontend.syntax import FieldDecl, MessageDecl, StructDecl
 from kwirec.ir import resolve
 from kwirec.merge import merge
 from kwirec.merge.draft import draft_of
@@ -123,6 +125,71 @@ def test_descriptions_of_the_union_stay_at_fields_and_structs(union: Union) -> N
             *[("Areas", "", ""), ("", "structAbout", "An area."), ("Label", "", "")],
             *[("Inner", "", ""), ("", "structAbout", "Within it."), ("Deep", "", ""), ("", "about", "Below.")],
         ]
+
+
+EVERYTHING = """\
+// Our own words.
+{
+  "apiKey": 7,
+  "type": "request",
+  "listeners": ["broker"],
+  "sentTo": "group",
+  "name": "ClockRequest",
+  "aliases": ["WatchRequest"],
+  "about": "Asks for the time.",
+  // Of the versions.
+  "validVersions": "0-3",
+  "deprecatedVersions": "0",
+  "latestVersionUnstable": true,
+  "flexibleVersions": "1+",
+  "headerVersions": { "0": "0", "1+": "2" },
+  "fields": [
+    // Of the zones.
+    { "name": "Zones", "type": "[]Zone", "versions": "0-1", "nullableVersions": "1", "aliases": ["Areas"],
+      "about": "The zones.", "structAbout": "A zone.", "fields": [
+      { "name": "Name", "type": "string", "versions": "0-1", "flexibleVersions": "none", "mapKey": true,
+        "entityType": "topicName", "about": "Its name." }
+    ]},
+    { "name": "Moon", "type": "int8", "versions": "1+", "default": "4", "enum": "Phase", "ignorable": true },
+    { "name": "Data", "type": "bytes", "versions": "0+", "zeroCopy": true },
+    { "name": "Extra", "type": "Hour", "taggedVersions": "1+", "tag": 0, "since": "1.5.0" },
+    { "name": "Hours", "type": "[]Hour", "versions": "3+" }
+  ],
+  "commonStructs": [
+    // Of hours.
+    { "name": "Hour", "versions": "1+", "about": "An hour.", "fields": [
+      { "name": "Number", "type": "int8", "versions": "1+" }
+    ]}
+  ]
+}
+"""
+"""A definition of a union with every attribute."""
+UNSAID = {"sentTo", "aliases", "about", "structAbout", "headerVersions", "mapKey", "entityType", "enum", "since"}
+"""Attributes that releases need not have."""
+
+
+def said(value: Any) -> Any:
+    """What a release says of a definition."""
+    if isinstance(value, list):
+        return [said(item) for item in value]
+    return {key: said(one) for key, one in value.items() if key not in UNSAID} if isinstance(value, dict) else value
+
+
+def test_nothing_that_a_union_says_is_lost_in_a_merge(union: Union) -> None:
+    definition = json.loads(re.sub(r"^ *//.*\n", "", EVERYTHING, flags=re.MULTILINE))
+    assert {*re.findall(r'"(\w+)":', EVERYTHING)} >= {
+        re.sub(r"_(\w)", lambda found: found[1].upper(), one.name)
+        for declaration in (MessageDecl, StructDecl, FieldDecl)
+        for one in fields(declaration)
+        if one.name not in ("span", "module", "comment", "comments", "dialect")
+    }
+    union.merge("2.0.0", said(definition))
+    (union.root / "apis" / "ClockRequest.json").write_text(EVERYTHING)
+    phase = '{ "type": "enum", "name": "Phase", "valueType": "int8", "values": [{ "name": "NEW", "value": 4 }] }'
+    (union.root / "Phase.json").write_text(phase)
+    for release in ("3.0.0", "1.9.0", "2.0.0"):
+        assert not union.merge(release, said(definition)).failed
+        assert union.definition("ClockRequest") == EVERYTHING
 
 
 def test_a_file_that_was_moved_stays_where_it_is(union: Union) -> None:

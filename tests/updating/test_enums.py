@@ -136,6 +136,21 @@ def test_two_new_classes_of_one_name_are_not_mixed(tmp_path: Path) -> None:
     assert "HIGH 1" in str(other)
 
 
+@pytest.mark.parametrize("ascending", [True, False])
+def test_values_are_added_unless_their_name_or_number_is_there(ascending: bool, tmp_path: Path) -> None:
+    """In the order of their numbers, if the others have it. A number with another name stays as it is."""
+    low, high = ({"name": name, "value": number, "about": "Ours."} for name, number in (("LOW", 0), ("HIGH", 5)))
+    before = {"type": "enum", "name": "Tide", "values": [low, high] if ascending else [high, low]}
+    (tmp_path / "enums").mkdir()
+    path = tmp_path / "enums" / "Tide.json"
+    path.write_text(json.dumps(before))
+    theirs = {"Tide": {"EBB": 0, "HIGH": 6, "SPRING": 7, "NEAP": 3}, "Sea": {"CALM": 1}}
+    assert enums.take(tmp_path, theirs) == ["Tide.SPRING", "Tide.NEAP"]
+    spring, neap = ({"name": name, "value": number, "about": ""} for name, number in (("SPRING", 7), ("NEAP", 3)))
+    expected = [low, neap, high, spring] if ascending else [high, low, spring, neap]
+    assert json.loads(path.read_text()) == before | {"values": expected}
+
+
 @pytest.mark.parametrize(("number", "drafted"), [(0, True), (7, False)])
 def test_a_draft_with_other_numbers_is_left_alone(number: int, drafted: bool, tmp_path: Path) -> None:
     (tmp_path / "enums").mkdir()

@@ -50,10 +50,12 @@ def test_a_broker_of_its_own_code_accepts_what_it_handles(monkeypatch: pytest.Mo
 
 
 def test_a_difference_says_what_the_classes_have() -> None:
-    found: Facts = {0: (frozenset({0, 1, 2}), frozenset({1, 2})), 3: (frozenset({0}), frozenset({0}))}
+    only = frozenset({0})
+    found: Facts = {0: (frozenset({0, 1, 2}), frozenset({1, 2})), 3: (only, only), 5: (only, frozenset())}
     said = {0: ApiFacts("Produce", "0-1", advertises="1-2"), 3: ApiFacts("Metadata", "0"), 11: ApiFacts("Join", "0")}
     assert list(differences(said, found)) == [
         "API 0 (Produce) accepts 0-2, not 0-1",
+        "API 5 accepts 0, not nothing",
         "API 11 (Join) accepts nothing, not 0",
         "API 11 (Join) advertises nothing, not 0",
     ]

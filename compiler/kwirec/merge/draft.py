@@ -69,6 +69,7 @@ class MessageDraft:
     kind: MessageKind
     api_key: int | None
     listeners: tuple[str, ...]
+    sent_to: str | None
     valid: Versions
     flexible: Versions
     deprecated: Versions
@@ -161,6 +162,7 @@ def draft_of(message: Message) -> MessageDraft:
         kind=message.kind,
         api_key=message.api_key,
         listeners=message.listeners,
+        sent_to=message.decl.sent_to.value if message.decl.sent_to else None,
         valid=valid,
         flexible=flexible,
         deprecated=frozenset(message.valid.intersect(message.deprecated)),

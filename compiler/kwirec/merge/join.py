@@ -25,6 +25,7 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
     draft = replace(
         with_versions(frozenset.union, preferred, other),
         structs=joiner.structs(),
+        sent_to=preferred.sent_to or other.sent_to,
         headers=_headers(preferred, other),
         unusual_headers=preferred.unusual_headers or other.unusual_headers,
         doc=preferred.doc or other.doc,

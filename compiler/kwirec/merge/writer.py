@@ -48,6 +48,7 @@ class _Writer:
             apiKey=draft.api_key,
             type=draft.kind.value,
             listeners=draft.listeners or None,
+            sentTo=draft.sent_to,
             name=draft.name,
             aliases=draft.aliases or None,
             about=draft.doc,
