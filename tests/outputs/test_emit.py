@@ -133,6 +133,7 @@ def test_python_is_formatted_by_black_and_others_by_a_command(run: Run) -> None:
     files = {"a.py.jinja": "x=1", "b.go.jinja": "y=1", "c.txt.jinja": "z=1"}
     assert run(files, formatters={".go": upper}).files == {"a.py": "x = 1\n", "b.go": "Y=1", "c.txt": "z=1"}
     assert run(files, formatters={".py": upper}).files == {"a.py": "X=1", "b.go": "y=1", "c.txt": "z=1"}
+    assert run(files).files == {"a.py": "x = 1\n", "b.go": "y=1", "c.txt": "z=1"}
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

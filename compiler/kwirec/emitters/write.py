@@ -38,6 +38,8 @@ LIBRARIES = (".so", ".pyd")
 """The native build of a package lies next to its modules."""
 LINE_LENGTH = 118
 PROCESSES = 2
+TOOLS = ("black", "format ")
+"""How the entries of the manifest begin that say what formatted the files."""
 TEMPLATES = "templates"
 """The entry of the manifest that only outputs of ``kwirec emit`` have."""
 _PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
@@ -112,8 +114,8 @@ def _write(
     unlisted = present - listed
     _refuse(folder, unlisted - {artifact.path for artifact in artifacts})
     # Checking trusts no file that may have been edited, including the manifest.
-    same_tools = manifest and tools.items() <= manifest["origin"].items()
-    known: dict[str, Any] = manifest["files"] if same_tools and not check else {}
+    used = {name: tool for name, tool in manifest["origin"].items() if name.startswith(TOOLS)} if manifest else {}
+    known: dict[str, Any] = manifest["files"] if used == tools and not check else {}
     outcome = WriteOutcome()
     entries: dict[str, dict[str, str]] = {}
     stale: list[Artifact] = []
