@@ -444,7 +444,7 @@ if (filters.length) {
   const matches = (row, { dataset: { filter }, value }) => {
     if (!value) return true;
     const text = row.dataset[filter];
-    return filter === "name" ? text.toLowerCase().includes(value.toLowerCase()) : text.split(" ").includes(value) || text === value;
+    return filter === "name" ? text.toLowerCase().includes(value.toLowerCase()) : text.split(",").includes(value);
   };
   const apply = () => {
     for (const row of rows) row.hidden = !filters.every(one => matches(row, one));

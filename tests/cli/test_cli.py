@@ -349,23 +349,30 @@ def test_merge_reports_and_is_repeatable() -> None:
     "command",
     [
         ("check",),
+        ("check", "--fix"),
         ("fmt",),
         ("generate", "--package", "clock_wire"),
         ("guide",),
         ("dump",),
         ("convert", "--to", "krammar", "--out", "out"),
+        ("emit", "templates", "--out", "out"),
+        ("diff", "Clock.txt"),
     ],
 )
 def test_a_notation_is_said_for_files_whose_suffix_does_not_tell(command: tuple[str, ...]) -> None:
     Path("Clock.txt").write_text(CLOCK)
+    Path("templates").mkdir()
+    Path("templates/a.txt.jinja").write_text("{{ schema }}")
     assert kwirec(*command, "Clock.txt", "--notation", "json").exit_code == 0
-    assert kwirec(*command, "Clock.txt", "--notation", "krammar").exit_code == 1
+    assert kwirec(*command, "Clock.txt", "--notation", "krammar").exit_code == (2 if command[0] == "diff" else 1)
 
 
 def test_a_dialect_is_said_for_files_whose_suffix_means_another() -> None:
     Path("Clock.krm").write_text("Clock => key 1, max version 0, unstable\n")
-    assert "K022" not in kwirec("check", "Clock.krm").stderr
-    assert "franz-go does not know `unstable`" in kwirec("check", "Clock.krm", "--dialect", "franz-go").stderr
+    for fix in ([], ["--fix"]):
+        assert "K022" not in kwirec("check", "Clock.krm", *fix).stderr
+        told = kwirec("check", "Clock.krm", "--dialect", "franz-go", *fix).stderr
+        assert "franz-go does not know `unstable`" in told
 
 
 MERGE = ("merge", "--release", "1.0.0", "--into", "union")

@@ -21,15 +21,19 @@ from rich.console import Console
 from kwire.protocol import MessageRegistry
 from kwire_inspect.command import common
 from kwire_inspect.command.common import Run, only_writer, with_inputs
-from kwire_inspect.command.engines import LocalEngine
+from kwire_inspect.command.engines import LocalEngine, Written
+from kwire_inspect.command.writing import Tables
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import BrokenInputError, OptionError
+from kwire_inspect.readers import TABLES
 from kwire_inspect.reasons import TLS
 from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.report import Report, Table
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, PROBLEMS, REFUSALS
 from kwire_inspect.stored import Origin, StoredTable
 from kwire_inspect.tables.clients import REFUSAL_COLUMNS, Clients, clients
+from kwire_inspect.tables.names import TOPICS
+from kwire_inspect.tables.record_structs import record_kinds
 from kwire_kafka.errors import ErrorCode
 from kwire_kafka.releases import RELEASES
 from tests.support.report_rows import client, exchange, table_of
@@ -196,6 +200,61 @@ def test_problems_are_written_before_the_clients() -> None:
     assert (first, of_first) == ("problems", [PROBLEMS, "out", origin])
     assert (second, of_second) == ("clients", [CLIENTS, "out", origin])
     assert ({*table.columns}, {*problems.columns}) == ({*CLIENTS.names}, {*PROBLEMS.names})
+
+
+class Writing(Engine):
+    """Has no rows, and keeps what is written."""
+
+    def read(self, table: str, inputs: Inputs, columns: Any, options: Any) -> Any:
+        self.asked.append((table, inputs, tuple(columns), dict(options)))
+        return table_of(pa.schema([TABLES[table].field(name) for name in columns or TABLES[table].names]))
+
+    def write(self, table: Any, schema: pa.Schema, folder: str, name: str, **how: Any) -> Any:
+        self.asked.append((f"write {name}", schema.names, folder, how))
+        return Written(name, f"{folder}/{name}", table, lambda: len(name))
+
+    def write_typed(self, table: Any, folder: str, typed: Any, **how: Any) -> Any:
+        for name, one in typed.items():
+            names = None if one.names is None else [column.to_pylist() for column in one.names]
+            self.asked.append((f"typed {name}", one.structs.protocol.package, names, folder, how))
+        return []
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_what_is_read_and_written_for_each_table(newer: MessageRegistry, raw: bool) -> None:
+    """Each table has its own options, and typed tables have the package and the names of topics."""
+    kinds = {"captures": ("a.pcap",), "request_logs": ("r.log",), "server_logs": ("s.log",), "logs": ("d",)}
+    inputs, engine = Inputs(**kinds, metrics=("m.prom",)), Writing()
+    own = {"ports": "9092", "time_zone": "+02:00", "topics": "a*"}
+    shared, how = {"protocol": newer.package, "mode": "failfast"}, {"origin": None}
+    run = replace(run_of(inputs, **shared, **own), engine=engine)
+    written, how["origin"] = Tables(run, raw), run.origin
+    assert written.clients() is not None
+    tables = {
+        "frames": ("ports",), "exchanges": ("ports", "time_zone"), "refusals": ("time_zone",), "records": ("topics",),
+    }  # fmt: skip
+    names = {name: [one for one in TABLES[name].names if raw or one != "raw"] for name in tables}
+    of = {name: {key: own[key] for key in keys} | shared for name, keys in tables.items()}
+    typed = {f"apis/{newer.api_name(key)}" for key in newer.api_keys}
+    assert [one for one in engine.asked if not one[0].startswith("typed")] == [
+        *(
+            call
+            for name in tables
+            for call in (
+                (name, inputs, tuple(names[name]), of[name]),
+                (f"write {name}", names[name], "out", how | {"by_date": True}),
+            )
+        ),
+        ("write topics", TOPICS.names, "out", how),
+        ("metrics", inputs, (), shared),
+        ("write clients", CLIENTS.names, "out", how),
+        ("write problems", PROBLEMS.names, "out", how),
+    ]
+    assert sorted(one for one in engine.asked if one[0].startswith("typed")) == sorted(
+        (f"typed {name}", newer.package, [[], []], "out", how)
+        for name in typed | {f"internal/{name}" for name in record_kinds(newer)}
+    )
+    assert written.rows == [(name, len(name), f"out/{name}") for name in (*tables, "topics", "clients", "problems")]
 
 
 def test_clients_that_are_the_input_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -111,6 +111,30 @@ def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path: Path, options: d
     assert (SECRET not in (found or b"")) == hidden
 
 
+def test_each_file_of_a_task_is_read_with_all_options(tmp_path: Path) -> None:
+    """Every option has an effect here, and the same in the second file as in the first."""
+    record = UserScramCredentialRecord(name="alice", salt=b"salt", stored_key=SECRET, server_key=SECRET)
+    secret = b"\1" + bytes([UserScramCredentialRecord.API_KEY or 11]) + b"\0" + record.encode(0)
+    marker = encode_batch([Record(b"\0\0\0\1", bytes(6), offset=10)], control=True, transactional=True, producer_id=1)
+    batches = batch_at(0, codec=1), marker, encode_batch([Record(None, secret, (), TIMES + 11, 11)])
+    for number in (0, 1):
+        segment(tmp_path, *batches, name=f"__cluster_metadata-{number}")
+    seen = set()
+    for options in (
+        *({}, {"secrets": "keep"}, {"control": "false"}, {"limit": "10"}, {"maxRecord": "24"}),
+        *({"startOffset": "3"}, {"endOffset": "3"}, {"start": moment(5)}, {"end": moment(5)}),
+    ):
+        reader = LogReader(Options({"path": str(tmp_path)} | options))
+        (task,) = reader.tasks()
+        files: dict[str, list[Any]] = {}
+        for row in (row for batch in reader.read(task) for row in batch.to_pylist()):
+            files.setdefault(row.pop("source"), []).append({k: v for k, v in row.items() if k != "partition"})
+        first, second = files.values()
+        assert first == second, options
+        seen.add(str(first))
+    assert len(seen) == 9
+
+
 def test_states_must_be_known_and_folders_of_a_state_are_read_only_if_named(tmp_path: Path) -> None:
     segment(tmp_path, batch_at(0))
     gone = tmp_path / f"orders-4.{'a' * 32}-delete"
@@ -227,13 +251,15 @@ def test_frames_are_the_default_and_have_columns_of_their_own() -> None:
     assert "outcome" in CaptureReader.columns(Options({"rows": "Exchanges"})).names
 
 
-def test_a_line_above_the_limit_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "kafka-request.log"
-    line = '[2026-01-02 12:00:00,000] DEBUG Completed request:{"requestHeader":{' + "x" * 5000
-    path.write_text(line + "\n")
+@pytest.mark.parametrize("reader", [RequestLogReader, ServerLogReader])
+def test_a_line_above_the_limit_is_told(tmp_path: Path, reader: Any) -> None:
+    path = tmp_path / "a.log"
+    lines = ("DEBUG Completed request:{", "ERROR Exception while processing request from ")
+    path.write_text("".join(f"[2026-01-02 12:00:00,000] {line}{'x' * 5000}\n" for line in lines))
     given = {"path": str(path)}
-    short, long = (cells(RequestLogReader(Options(given | more)), "problem") for more in ({"maxLine": "1k"}, {}))
-    assert short != long
+    short, long = (cells(reader(Options(given | more)), "problem") for more in ({"maxLine": "1k"}, {}))
+    told = [[str(one).partition(" is skipped")[2] for one in found if one] for found in (short, long)]
+    assert (told[0], "".join(told[1])) == ([": the option maxLine allows 1024"] * 2, "")
 
 
 @pytest.mark.parametrize("consume", [None, "false", "true"])

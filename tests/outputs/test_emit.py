@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -10,6 +11,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwirec import OutputNotGeneratedError
 from kwirec.command import main
+from kwirec.outputs import Limits
 from kwirec.view import SelectionError
 from tests.outputs.conftest import CLOCKWORK, Run, write
 
@@ -155,3 +157,27 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = CliRunner().invoke(main, ["emit", "theirs", str(CLOCKWORK), "--out", "out", "-q"])
     assert unknown.exit_code == 2
     assert "error[K001]: there is no folder `theirs`, and kwirec has no templates of this name" in unknown.stderr
+
+
+def test_options_of_the_command_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    def emit(loaded: object, paths: object, templates: str, **options: Any) -> None:
+        given.update(options, paths=paths, templates=templates)
+        raise SelectionError("that is enough")
+
+    monkeypatch.setattr("kwirec.outputs.emit", emit)
+    more = ["--set", "a=1=2", "--set", "b=3", "--format-with", ".go=gofmt -s", "--format-with", ".rs=rustfmt"]
+    command = ["emit", "mine", str(CLOCKWORK), "--out", "out", "--only", "Clock*:1", "--timeout", "2.5", *more]
+    result = CliRunner().invoke(main, [*command, "--check"])
+    assert (result.exit_code, "--only: that is enough" in result.stderr) == (2, True)
+    assert {name: value for name, value in given.items() if name not in ("report", "phase")} == {
+        "paths": (CLOCKWORK,),
+        "templates": "mine",
+        "out": Path("out"),
+        "only": "Clock*:1",
+        "parameters": {"a": "1=2", "b": "3"},
+        "formatters": {".go": ["gofmt", "-s"], ".rs": ["rustfmt"]},
+        "check": True,
+        "limits": Limits(seconds=2.5),
+    }
