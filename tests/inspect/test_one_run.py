@@ -223,12 +223,12 @@ class Writing(Engine):
 @pytest.mark.parametrize("raw", [False, True])
 def test_what_is_read_and_written_for_each_table(newer: MessageRegistry, raw: bool) -> None:
     """Each table has its own options, and typed tables have the package and the names of topics."""
-    kinds = {"captures": ("a.pcap",), "request_logs": ("r.log",), "server_logs": ("s.log",), "logs": ("d",)}
+    kinds: Any = {"captures": ("a.pcap",), "request_logs": ("r.log",), "server_logs": ("s.log",), "logs": ("d",)}
     inputs, engine = Inputs(**kinds, metrics=("m.prom",)), Writing()
     own = {"ports": "9092", "time_zone": "+02:00", "topics": "a*"}
-    shared, how = {"protocol": newer.package, "mode": "failfast"}, {"origin": None}
+    shared = {"protocol": newer.package, "mode": "failfast"}
     run = replace(run_of(inputs, **shared, **own), engine=engine)
-    written, how["origin"] = Tables(run, raw), run.origin
+    written, how = Tables(run, raw), {"origin": run.origin}
     assert written.clients() is not None
     tables = {
         "frames": ("ports",), "exchanges": ("ports", "time_zone"), "refusals": ("time_zone",), "records": ("topics",),

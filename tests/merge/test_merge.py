@@ -187,8 +187,10 @@ def test_nothing_that_a_union_says_is_lost_in_a_merge(union: Union) -> None:
     (union.root / "apis" / "ClockRequest.json").write_text(EVERYTHING)
     phase = '{ "type": "enum", "name": "Phase", "valueType": "int8", "values": [{ "name": "NEW", "value": 4 }] }'
     (union.root / "Phase.json").write_text(phase)
-    for release in ("3.0.0", "1.9.0", "2.0.0"):
-        assert not union.merge(release, said(definition)).failed
+    later = said(definition) | {"validVersions": "2-3", "fields": said(definition["fields"][1:])}
+    del later["deprecatedVersions"]
+    for release, told in (("3.0.0", definition), ("1.9.0", definition), ("2.0.0", definition), ("4.0.0", later)):
+        assert not union.merge(release, said(told)).failed
         assert union.definition("ClockRequest") == EVERYTHING
 
 
@@ -767,6 +769,17 @@ def test_what_was_not_published_is_noted_under_its_new_name(union: Union) -> Non
     union.merge("3.0.0", record("TockRecord", field("A")), *others)
     noted = json.loads((union.root / "releases.json").read_text())["2.0.0"]["unpublished"]
     assert noted == ["ThirdRecord", "TockRecord"]
+
+
+def test_a_message_without_a_number_is_known_by_a_former_name(union: Union) -> None:
+    union.merge("2.0.0", data(field("Time")))
+    union.edit("Clock", '"name": "Clock",', '"name": "Clock",\n  "aliases": ["Watch"],')
+    before = union.definition("Clock")
+    assert not union.merge("1.0.0", data(field("Time"), name="Watch")).failed
+    assert (union.definition("Clock"), [name for name in union.files() if "/" in name]) == (
+        before,
+        ["data/Clock.json"],
+    )
 
 
 def test_a_record_that_is_still_there_was_not_renamed(union: Union) -> None:
