@@ -406,6 +406,32 @@ def said(folder: Path, segments: Sequence[Segment]) -> str:
     return str(write_pcap(folder / "said.pcap", packets(Conversation(segments))))
 
 
+def test_each_of_several_captures_is_read_with_all_options(tmp_path: Path) -> None:
+    """Every option has an effect here, and the same on the second file as on the first. Both are read at once."""
+    answer = HeartbeatResponse(error_code=27)
+    pairs = [(asked(HeartbeatRequest(), 4, at, at), answered(answer, 4, at, at + 0.5)) for at in range(4)]
+    talk = [*CUT, *(one for pair in pairs[1:] for one in pair)]
+    for port in (40001, 40002):
+        write_pcap(tmp_path / f"{port}.pcap", packets(Conversation(talk, client=Peer("10.0.0.1", port))))
+    seen = set()
+    late, early = "2023-11-14T22:13:22", "2023-11-14T22:13:23"
+    for options in ({}, {"rows": "exchanges"}, {"bodies": "codes"}, {"start": late}, {"end": early}):
+        given = {"path": str(tmp_path), "rows": "exchanges" if "bodies" in options else "frames"} | options
+        reader = CaptureReader(Options(given), FACTS if "bodies" in options else None)
+        files: dict[str, list[Any]] = {}
+        for task in reader.tasks():
+            for row in (row for batch in reader.read(task) for row in batch.to_pylist()):
+                name = row.pop("source")
+                files.setdefault(name, []).append({k: v for k, v in row.items() if k not in PEERS})
+        first, second = (files[str(tmp_path / f"{port}.pcap")] for port in (40001, 40002))
+        assert first == second, options
+        seen.add(str(first))
+    assert len(seen) == 5
+
+
+PEERS = ("connection", "client_port")
+
+
 @pytest.mark.parametrize(
     ("bodies", "schema", "expected"),
     [

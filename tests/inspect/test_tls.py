@@ -640,6 +640,9 @@ def test_secrets_in_pcapng(path: Path, keys: Path, pem: Path, order: str) -> Non
     known = KeyLog()
     found = [*decrypted(read_pieces([str(path)], secrets=known.add), known)]
     assert b"".join(one.data for one in found if isinstance(one, Piece) and one.direction == SERVER) == SAID[1]
+    other, texts = in_pcapng(path.with_name("other.pcapng"), LONG, b"more", order=order), list[bytes]()
+    assert [*read_pieces([str(path), str(other)], secrets=texts.append)]
+    assert sorted(texts) == sorted([keys.read_bytes(), b"more"]), "of both files, which are read at once"
 
 
 def reported(path: Path, **options: str) -> list[dict[str, Any]]:
