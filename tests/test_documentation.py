@@ -13,7 +13,7 @@ import pytest
 import kwire
 from kwire import DecodeError
 from kwire_guide.prose import read_prose
-from kwire_kafka.api.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from kwire_kafka.api.metadata import MetadataRequest, MetadataRequestTopic
 from kwire_kafka.releases import RELEASES
 from kwirec.catalogue import in_other_notation
 from kwirec.frontend.syntax import ATTRIBUTES
@@ -105,15 +105,11 @@ def test_the_tree_in_the_readme_is_what_the_command_prints() -> None:
     assert done.stdout == shown[2]
 
 
-def test_the_error_in_the_readme_is_worded_like_a_real_one() -> None:
-    shown = re.search(r"```\n(FetchResponse v13, .*)\n```", README)
-    assert shown is not None
-    data = FetchResponse(
-        responses=[FetchableTopicResponse(partitions=[PartitionData(records=bytes(60))])],
-    ).encode(13)
+def test_the_error_in_the_readme_is_a_real_one() -> None:
+    topics = [MetadataRequestTopic(name=name) for name in ("orders", "payments")]
     with pytest.raises(DecodeError) as caught:
-        FetchResponse.decode(data[:-30], 13)
-    assert re.sub(r"\d+", "N", str(caught.value)) == re.sub(r"\d+", "N", shown[1])
+        MetadataRequest.decode(MetadataRequest(topics=topics).encode(12)[:-8], 12)
+    assert f"```\n{caught.value}\n```" in README
 
 
 def test_the_typo_in_the_readme_is_answered_like_that(tmp_path: Path) -> None:
