@@ -87,7 +87,7 @@ KNOWN = (
         "LeaderChangeMessage",
         "0-1",
         "Version",
-        "Kafka's definition has the version as a field, franz-go as what comes before the fields",
+        "Kafka's definition has the version as a field, franz-go before the fields",
         "both: the bytes are the same",
     ),
 )

@@ -79,7 +79,7 @@ ELSEWHERE: Mapping[str, str] = {
     r"clients\.consumer\.ConsumerPartitionAssignor\$RebalanceProtocol": "inside of the consumer",
     r"clients\.consumer\.internals\.ShareConsumeRequestManager\$AcknowledgeRequestType": "inside of the consumer",
     r"clients\.producer\.internals\.TransactionManager\$Priority": "inside of the producer",
-    r"streams\..*": "inside of applications of Kafka Streams, and what they tell one another",
+    r"streams\..*": "inside of applications of Kafka Streams, and between them",
     r"common\.metrics\.Sensor\$RecordingLevel": "of metrics",
     r"common\.security\.kerberos\.KerberosError": "of Kerberos",
     r"controller\.metrics\.BrokerRegistrationState|metadata\.BrokerState": "shown as metrics",
@@ -127,7 +127,7 @@ def classes_of(folder: Path) -> list[NumberedClass]:
     """
     jars = [str(path) for path in sorted(folder.glob("kafka*.jar"))]
     if not jars:
-        raise ValueError(f"there are no jars of Kafka in {folder}")
+        raise ValueError(f"{folder} has no jars of Kafka")
     command = ["java", "-XX:TieredStopAtLevel=1", "-cp", f"{folder}/*", str(PROGRAM), *jars]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     if done.returncode:

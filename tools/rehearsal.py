@@ -39,7 +39,7 @@ def main() -> int:
     union = CLONE / UNION.relative_to(ROOT)
     try:
         if _output(ROOT, "git", "status", "--porcelain", "--untracked-files=no"):
-            print("commit first: the rehearsal takes a clone of HEAD", file=sys.stderr)
+            print("commit first: the rehearsal clones HEAD", file=sys.stderr)
             return 2
         there, then = map(numbers_of, bring([release, before]))
         shutil.rmtree(CLONE, ignore_errors=True)

@@ -64,7 +64,7 @@ class NotMergedError(ValueError):
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.update", description=__doc__)
     parser.add_argument("release", nargs="*", type=_release, help="default: every release that is missing")
-    parser.add_argument("--check", action="store_true", help="only say which releases are missing")
+    parser.add_argument("--check", action="store_true", help="print missing releases, and change nothing")
     options = parser.parse_args(arguments)
     try:
         if options.check:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNPAUSED: Final = 16384
 """Maximum bytes that are decoded while Python collects garbage. A longer message can have many lists. Decoding makes
-no cycles, but looking for them would cost as much time as making the lists.
+no cycles, but a search for cycles would double its time.
 """
 
 

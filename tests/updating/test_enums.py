@@ -256,7 +256,7 @@ def test_java_tells_the_numbers_of_all_classes_of_a_release(tmp_path: Path) -> N
         NumberedClass("common.Tide", "id", "int8", {"LOW": 0, "HIGH": 5}),
         NumberedClass("common.Tide$Codes#SEA_(.*)", "static", "int8", {"CALM": 1, "ROUGH": 2}),
     ]
-    with pytest.raises(ValueError, match="there are no jars of Kafka"):
+    with pytest.raises(ValueError, match="has no jars of Kafka"):
         classes_of(tmp_path)
 
 

@@ -106,7 +106,7 @@ def make_from(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Stop the garbage collector, which takes a quarter of the time of a guide. Nearly all objects live until the end
+    """Stop the garbage collector, which needs a quarter of the time of a guide. Nearly all objects live until the end
     of the command.
     """
     enabled = gc.isenabled()
@@ -163,9 +163,9 @@ def emit(
 ) -> None:
     """Render TEMPLATES with the definitions in PATHS, and write the files to a folder.
 
-    TEMPLATES is a folder of Jinja templates, or the name of one that comes with kwirec. Its `emit.toml` says
-    for what each template runs, such as each message. Templates are sandboxed. They reach no file, and their time,
-    memory and output are limited.
+    TEMPLATES is a folder of Jinja templates, or the name of one that comes with kwirec. Its `emit.toml` lists the
+    templates, and the part of the definitions for which each runs. Templates are sandboxed. They reach no file, and
+    their time, memory and output are limited.
 
     Errors stop the command. Only files of an earlier run are replaced or removed. Any other file in the folder is an
     error.

@@ -1,4 +1,4 @@
-"""The codes of ``kwirec emit``: K9xx for template folders, templates and what they make."""
+"""The codes of ``kwirec emit``: K9xx for template folders, templates and their outputs."""
 
 from __future__ import annotations
 

@@ -181,11 +181,9 @@ def python_keyword(at: FieldSite) -> Iterator[Finding]:
 def missing_description(sites: Sites) -> Iterator[Finding]:
     """A message, struct or field has no description.
 
-    Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`;
-    an inline struct has `structAbout` next to the `about` of its field. Kafka's own definitions describe fields only,
-    because its generator knows no other `about`: where none of the JSON files describes more, this is one finding.
-    Definitions in the dialect of franz-go may lack descriptions: it asks for none, and has no place for those of
-    inline structs.
+    Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`. An
+    inline struct has `structAbout` next to the `about` of its field. Kafka's own definitions describe only fields. If
+    no JSON file describes more, this is one finding. Definitions in the dialect of franz-go may lack descriptions.
     """
     structs = [struct for at in sites if at.decl.dialect != "franz-go" for struct in at.structs]
     in_json = [at for at in structs if at.message.decl.dialect == "json"]

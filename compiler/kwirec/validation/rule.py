@@ -66,8 +66,8 @@ def rule(
     """Return a decorator that turns a check into a rule.
 
     The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that can be compiled.
-    Projects can change the severity of these errors and of all warnings and notes. ``fixable`` marks rules of which
-    some findings have a fix.
+    Projects can change the severity of these errors and of all warnings and notes. ``fixable`` marks rules with
+    findings that have a fix.
     """
 
     def decorate(check: Callable[[S], Iterator[Finding]]) -> Rule:
