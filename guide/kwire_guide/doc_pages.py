@@ -24,13 +24,14 @@ def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> I
     """Yield the pages of chapters and documents."""
     texts: tuple[Chapter | Document, ...] = (*chapters, *documents)
     for text in texts:
+        heading, end, body = text.prose.body.partition("</h1>\n")
         yield OtherPage(
             path=text.path,
             title=text.prose.title,
             kind=Kind.DOCUMENT if isinstance(text, Document) else Kind.CHAPTER,
             doc=text.prose.about,
             template="prose.html.jinja",
-            content={"body": text.prose.body, "contents": contents(text.prose.headings)},
+            content={"first": heading + end, "body": body, "contents": contents(text.prose.headings)},
         )
 
 

@@ -44,12 +44,21 @@ def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence
         *_kips(pages),
     ]
     content = {
-        "entries": entries,
+        "entries": list(_shortened(entries)),
         "fields": dict(_fields(pages)),
         "synonyms": inputs.synonyms,
         "apis": dict(_headers(pages)),
     }
     return f"window.kwireSearch = {json.dumps(content, ensure_ascii=True, separators=(',', ':'))};\n"
+
+
+def _shortened(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield the entries, and in place of a path only its anchor if the page is that of the entry before."""
+    before = ""
+    for entry in entries:
+        page, sign, anchor = entry[0].partition("#")
+        yield (sign + anchor if sign and page == before else entry[0], *entry[1:])
+        before = page
 
 
 def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:

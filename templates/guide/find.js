@@ -24,9 +24,21 @@ function stem(word) {
 
 const plain = text => text.toLowerCase().replace(/[\s_-]+/g, "");
 
-function finder({ entries: others, fields, synonyms, apis }, MiniSearch) {
-  const entries = [...others, ...Object.entries(fields).flatMap(([start, [message, rows]]) => rows.map(([place, former, doc]) =>
-    [start + place, place.split(".").at(-1), `in ${message}`, former, doc, 1, FIELD]))];
+// All entries: paths that begin with an anchor are on the page of the entry before, and fields have none of their own.
+function expanded({ entries, fields }) {
+  let page = "";
+  const others = entries.map(([path, ...rest]) => {
+    if (!path.startsWith("#")) page = path.split("#")[0];
+    return [path.startsWith("#") ? page + path : path, ...rest];
+  });
+  const rows = Object.entries(fields).flatMap(([start, [message, found]]) => found.map(([place, former, doc]) =>
+    [start + place, place.split(".").at(-1), `in ${message}`, former, doc, 1, FIELD]));
+  return [...others, ...rows];
+}
+
+function finder(data, MiniSearch) {
+  const { synonyms, apis } = data;
+  const entries = expanded(data);
   const index = new MiniSearch({
     fields: ["name", "place", "more", "doc"],
     tokenize: words,

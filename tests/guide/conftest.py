@@ -36,6 +36,10 @@ def inputs(folder: Path, package: str = "", docs: Sequence[Path] = ()) -> Inputs
 def search_data(script: str) -> dict[str, Any]:
     """The content of the script of the search, with the fields among the entries as find.js has them."""
     found: dict[str, Any] = json.loads(script.removeprefix("window.kwireSearch = ").removesuffix(";\n"))
+    page = ""
+    for entry in found["entries"]:
+        entry[0] = page + entry[0] if entry[0].startswith("#") else entry[0]
+        page = entry[0].partition("#")[0]
     for start, (message, rows) in found.pop("fields").items():
         for place, former, doc in rows:
             found["entries"].append([start + place, place.split(".")[-1], f"in {message}", former, doc, 1, 3])
