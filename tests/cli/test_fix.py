@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kwirec.command import main
-from kwirec.diagnostics.examples import clock, field
+from kwirec.diagnostics.examples import clock, field, krammar
 
 WRONG = clock(field("Zone", "strng", zeroCopy=True), field("Hour", "int8", nullableVersions="0+"))
 MENDED = WRONG.replace("strng", "string").replace(' "zeroCopy": true,', "")
@@ -70,12 +70,19 @@ def test_programs_get_the_edits() -> None:
     assert (left["code"], "fix" in left) == ("K402", False)
 
 
-def test_marks_of_editors_line_ends_and_permissions_stay() -> None:
-    Path("Clock.json").write_bytes(BOM_UTF8 + WRONG.replace("\n", "\r\n").encode())
-    Path("Clock.json").chmod(0o640)
-    check("Clock.json", "--fix")
-    assert Path("Clock.json").read_bytes() == BOM_UTF8 + MENDED.replace("\n", "\r\n").encode()
-    assert stat.S_IMODE(Path("Clock.json").stat().st_mode) == 0o640
+@pytest.mark.parametrize(
+    ("name", "wrong", "mended"),
+    [
+        ("Clock.json", WRONG, MENDED),
+        ("Clock.krm", *(krammar(f"  Hour: int8 // v1+,{comma} ignorable\n") for comma in (",", ""))),
+    ],
+)
+def test_marks_of_editors_line_ends_and_permissions_stay(name: str, wrong: str, mended: str) -> None:
+    Path(name).write_bytes(BOM_UTF8 + wrong.replace("\n", "\r\n").encode())
+    Path(name).chmod(0o640)
+    check(name, "--fix")
+    assert Path(name).read_bytes() == BOM_UTF8 + mended.replace("\n", "\r\n").encode()
+    assert stat.S_IMODE(Path(name).stat().st_mode) == 0o640
 
 
 def test_error_codes_are_mended_and_archives_and_bundles_are_not() -> None:

@@ -19,7 +19,7 @@ import pytest
 from pyspark.sql.datasource import DataSourceReader, EqualTo
 from pyspark.sql.streaming.datasource import ReadMaxFiles
 
-from kwire.frames import frame
+from kwire.frames import MAX_DECODED, frame
 from kwire.interpreter import large
 from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch
@@ -31,7 +31,9 @@ from kwire_inspect.readers.log import LogReader
 from kwire_inspect.readers.metrics import MetricsReader
 from kwire_inspect.readers.text_log import RequestLogReader, ServerLogReader
 from kwire_inspect.schemas import COUNTED, EXCHANGES, FRAMES, PACKETS
+from kwire_inspect.tables.record_structs import RecordStructs, record_kind
 from kwire_kafka import (
+    PROTOCOL,
     HeartbeatRequest,
     HeartbeatResponse,
     MetadataRequest,
@@ -153,6 +155,14 @@ def test_a_batch_above_the_limit_is_not_decompressed(tmp_path: Path) -> None:
     assert "10" in reason
 
 
+def test_records_of_a_kind_have_the_package_and_the_limit(newer: MessageRegistry) -> None:
+    given = {"path": "x", "record": "ConnectorConfig"}
+    own = given | {"protocol": newer.package, "maxDecoded": "7"}
+    for options, protocol, limit in ((given, PROTOCOL, MAX_DECODED), (own, newer, 7)):
+        expected = RecordStructs(record_kind("ConnectorConfig", protocol), protocol, limit)
+        assert LogReader(Options(options))._decode == expected
+
+
 @pytest.mark.parametrize("control", [None, "true", "false"])
 def test_control_records_are_rows_unless_they_are_not_wanted(tmp_path: Path, control: str | None) -> None:
     marker = encode_batch([Record(b"\0\0\0\1", b"\0\0\0\0\0\0")], control=True, transactional=True, producer_id=1)
@@ -235,15 +245,22 @@ def test_times_of_logs_are_of_their_zone(tmp_path: Path, zone: str | None, hour:
 
 @pytest.mark.parametrize("mode", [None, "PERMISSIVE", "FAILFAST"])
 def test_broken_input_is_an_error_if_it_is_to_be(tmp_path: Path, mode: str | None) -> None:
-    path, log = segment(tmp_path, batch_at(0)[:-1], batch_at(10)), tmp_path / "kafka-request.log"
-    log.write_bytes(gzip.decompress(REQUEST_LOG.read_bytes())[:300] + b"\n")
-    for reader, file in ((LogReader, path), (RequestLogReader, log)):
-        given: LogReader | RequestLogReader = reader(Options({"path": str(file)} | ({"mode": mode} if mode else {})))
+    files: dict[Any, Path] = {LogReader: segment(tmp_path, batch_at(0)[:-1], batch_at(10))}
+    for reader, data in {
+        RequestLogReader: gzip.decompress(REQUEST_LOG.read_bytes())[:300] + b"\n",
+        ServerLogReader: b"[2026-01-02 12:00:00,000] ERROR Exception while processing request from 10.0.0.9:1 (k)\n",
+        MetricsReader: b"kafka_network_other 1\n",
+        CaptureReader: write_pcap(tmp_path / "a", packets(Conversation(BEAT))).read_bytes()[:-1],
+    }.items():
+        files[reader] = tmp_path / reader.__name__
+        files[reader].write_bytes(data)
+    for reader, path in files.items():
+        given = reader(Options({"path": str(path)} | ({"mode": mode} if mode else {})))
         if mode == "FAILFAST":
-            with pytest.raises(BrokenInputError):
+            with pytest.raises(BrokenInputError, match=str(path)):
                 cells(given, "problem")
         else:
-            assert [*filter(None, cells(given, "problem"))]
+            assert [*filter(None, cells(given, "problem"))], reader
 
 
 def test_frames_are_the_default_and_have_columns_of_their_own() -> None:

@@ -130,6 +130,13 @@ def test_a_generated_package_is_not_replaced_by_outputs(run: Run, tmp_path: Path
         run({"a.txt.jinja": "1"}, out=tmp_path / "clock")
 
 
+def test_outputs_are_not_replaced_by_a_generated_package(run: Run, tmp_path: Path) -> None:
+    before = run({"a.txt.jinja": "1"}, out=tmp_path / "clock").files
+    result = CliRunner().invoke(main, ["generate", str(CLOCKWORK), "--package", "clock", "--out", str(tmp_path)])
+    assert (result.exit_code, "holds files of `kwirec emit`: choose another folder" in result.stderr) == (2, True)
+    assert run({"a.txt.jinja": "1"}, out=tmp_path / "clock", check=True).files == before
+
+
 def test_python_is_formatted_by_black_and_others_by_a_command(run: Run) -> None:
     upper = ["python3", "-c", "import sys; print(sys.stdin.read().upper(), end='')"]
     files = {"a.py.jinja": "x=1", "b.go.jinja": "y=1", "c.txt.jinja": "z=1"}

@@ -101,6 +101,9 @@ EXAMPLES |= {
     "K717 a slip": files(request(sentTo="transacton"), response()),
     "K717 of a response": files(request(), response(sentTo="group")),
     "K717 of a response in krammar": krammar().replace("ClockResponse =>", "ClockResponse => admin"),
+    "K717 first of two words in krammar": krammar().replace(
+        "ClockResponse =>", "ClockResponse => admin, was WatchResponse"
+    ),
     "K803 a slip": enum(value("NEW", 0), valueType="itn8"),
     "several on a line": ZONE.replace('"name"', '"nmae"').replace('"0+",', '"0 +",,').replace("string", "strng"),
     "lines of Windows": clock(field("Zone", zeroCopy=True)).replace(", ", ",\n").replace("\n", "\r\n"),
