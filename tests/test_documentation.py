@@ -43,7 +43,7 @@ PRINTED = {
     ],
     "fake-broker.md": [r"0 b'hello'\n\[\]\n"],
     "proxy.md": [r"\['orders'\]\nTrue\n", r"\{'hidden'\}\n"],
-    "broker.md": [r"Fetch \(1\): version 9\nFalse\n", "", ""],
+    "broker.md": [r"Fetch \(1\): version 9\nFalse\n", ""],
     "json.md": [
         r'\{"topics": \[\{"name": "t"\}\], "allowAutoTopicCreation": true, '
         r'"includeClusterAuthorizedOperations": false, "includeTopicAuthorizedOperations": false\}\n',

@@ -20,7 +20,7 @@ PAGES = {
 RUNNING = [name for name, text in PAGES.items() if "```console" in text or "```pycon" in text]
 
 NOT_RUN = {
-    r"pip install|python3 -m venv": "the environment of the tests has everything",
+    r"pip install|python3 -m venv|bin/activate": "the environment of the tests has everything",
     r"tcpdump|dumpcap": "capturing needs rights: make e2e-live",
     r"kubectl|aws |ssh |curl |JmxTool": "needs a cluster of one's own",
     r"s3a?://|hdfs://|/opt/hadoop": "needs a store: make e2e-stores",

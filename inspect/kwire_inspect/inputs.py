@@ -225,7 +225,7 @@ def sniff(path: str) -> tuple[str | None, str]:
     if is_archive(head):
         return ARCHIVE, ""
     if head.startswith(b"PAR1"):
-        return None, "Parquet: to read a table that kwire wrote, name its folder alone"
+        return None, "Parquet: to read a table that kwire wrote, name only its folder"
     if b"\0" in head[:4096]:
         return None, "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"
     if b"Completed request:" in head:

@@ -38,13 +38,13 @@ PLACE = (
 )
 PEERS = (
     ("connection", pa.string(), "Name of the connection: client, server and, in captures, when it was first seen."),
-    ("client_host", pa.string(), "Address of the client; null in logs that only have that of a forwarding broker."),
+    ("client_host", pa.string(), "Address of the client; null in logs that only have the address of a forwarding broker."),
     ("client_port", pa.int32(), "Port of the client."),
     ("server_host", pa.string(), "Address of the server: a broker or controller."),
     ("server_port", pa.int32(), "Port of the server."),
 )
 IDENTITY = (
-    ("client_id", pa.string(), "Client id in the header of the request; null if there is none."),
+    ("client_id", pa.string(), "Client id in the header of the request; null if the header has none."),
     ("software_name", pa.string(), "Library of the client, if it has sent its name up to this request [KIP-511]."),
     ("software_version", pa.string(), "Version of that library."),
     ("principal", pa.string(), "Principal of the client, such as User:name, from SASL or a log."),
@@ -55,7 +55,7 @@ API = (
     ("version", pa.int16(), "Version of the request."),
     ("correlation_id", pa.int32(), "Correlation id of the request."),
 )
-PROBLEM = ("problem", pa.string(), "What is invalid here; null in all other rows.")
+PROBLEM = ("problem", pa.string(), "Description of invalid input; null in all other rows.")
 
 FRAMES = schema(
     *PLACE,
@@ -69,7 +69,7 @@ FRAMES = schema(
     *API,
     *IDENTITY,
     ("request", pa.int64(), "Number of the request that this answers, or that is unanswered."),
-    ("latency_ms", pa.float64(), "Milliseconds from the last byte of the request to that of the response."),
+    ("latency_ms", pa.float64(), "Milliseconds from the last byte of the request to the last byte of the response."),
     ("error_codes", pa.list_(pa.int16()), "Distinct error codes in a response, except 0."),
     ("throttle_ms", pa.int32(), "Milliseconds for which the response asks the client to pause."),
     ("reason", pa.string(), "Why it cannot be decoded, is unanswered or was skipped."),
@@ -84,7 +84,7 @@ EXCHANGES = schema(
         "number",
         pa.int64(),
         "Number of the request on its connection, from 0; null in request logs. In rows with a problem, 0 is the "
-        "first of a connection that does not speak Kafka, or of which that is unknown.",
+        "first of a connection that does not speak Kafka, or may not.",
     ),
     ("time", TIME, "When the request was complete; in request logs, when it was answered."),
     *API,
@@ -93,16 +93,16 @@ EXCHANGES = schema(
     ("error_codes", pa.list_(pa.int16()), "Distinct error codes in the response, except 0."),
     ("throttle_ms", pa.int32(), "Milliseconds for which the response asks the client to pause."),
     ("latency_ms", pa.float64(), "Milliseconds from the request to the response, where they were observed."),
-    ("queue_ms", pa.float64(), "Part of that in which it waited for a thread and to be sent (request logs)."),
-    ("local_ms", pa.float64(), "Part of that in which the leader processed it (request logs)."),
-    ("remote_ms", pa.float64(), "Part of that in which it waited for other brokers (request logs)."),
+    ("queue_ms", pa.float64(), "Part of the latency in which the request waited for a thread and the response to be sent (request logs)."),
+    ("local_ms", pa.float64(), "Part of the latency in which the leader processed the request (request logs)."),
+    ("remote_ms", pa.float64(), "Part of the latency in which the request waited for other brokers (request logs)."),
     ("request_size", pa.int64(), "Bytes of the request's frame; null in request logs."),
     ("response_size", pa.int64(), "Bytes of the response's frame; null in request logs."),
     ("response_version", pa.int16(), "Version of the response; 0 if ApiVersions fell back."),
     ("forwarded", pa.bool_(), "Whether another broker forwarded the request in an Envelope."),
     ("listener", pa.string(), "Name of the listener (request logs)."),
     ("security_protocol", pa.string(), "Security protocol, such as SASL_SSL (request logs)."),
-    ("reason", pa.string(), "Why request or response cannot be decoded, or why there is no response."),
+    ("reason", pa.string(), "Why request or response cannot be decoded, or why the response is missing."),
     ("request", pa.binary(), "The request: header and body, redacted."),
     ("response", pa.binary(), "The response: header and body, redacted."),
     ("unread", pa.int64(), "Bytes that were not read because of the problem (captures)."),
@@ -115,7 +115,7 @@ REFUSALS = schema(
     *PEERS,
     ("time", TIME, "When the broker wrote the line; null if lines have no time."),
     ("api_key", pa.int16(), "Number of the API."),
-    ("api", pa.string(), "Name of the API; that of the broker if it is unknown here."),
+    ("api", pa.string(), "Name of the API; the name in the line if the API is unknown."),
     ("version", pa.int16(), "Version of the request."),
     ("listener", pa.string(), "Name of the listener, if the line has it."),
     ("principal", pa.string(), "Principal of the client, if the line has it."),
@@ -186,9 +186,9 @@ COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection"
 """Columns of requests that were counted where they were read. These are CLIENTS with the problems among them. The row
 of a single connection has its name instead of the number of connections."""
 PROBLEMS = schema(
-    ("problem", pa.string(), "What could not be read, and why."),
+    ("problem", pa.string(), "Description of input that could not be read, with the reason."),
     ("places", pa.int64(), "Number of places, or of packets, with this problem."),
-    ("connections", pa.int64(), "Number of connections of which nothing was read (captures)."),
+    ("connections", pa.int64(), "Number of connections that were not read at all (captures)."),
     ("unread", pa.int64(), "Bytes that were not read (captures)."),
     ("client_host", pa.string(), "Address of the client, if it is known."),
     ("server_port", pa.int32(), "Port of the server, if it is known."),

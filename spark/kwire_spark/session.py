@@ -230,7 +230,7 @@ def _heap_mb() -> int:
 
 
 def check_java() -> int:
-    """Return the major version of the Java that Spark will use. JAVA_HOME takes precedence over PATH.
+    """Return the major version of the Java that Spark will use. JAVA_HOME precedes PATH.
 
     Raises :class:`JavaMissingError` if Java is missing or older than :data:`MIN_JAVA`.
     """

@@ -48,7 +48,7 @@ def test_what_names_stand_for(given: Path, cloud: str) -> None:
             GOOGLE,
             "GOOGLE_APPLICATION_CREDENTIALS",
             "/none",
-            "there are no credentials, or what gives them cannot be reached",
+            "no credentials were found, or their source cannot be reached",
         ),
     ],
 )

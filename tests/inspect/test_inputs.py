@@ -96,7 +96,7 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
         (f"{7:020}.log.old", b"x\n", "no line looks like a broker's log"),
         ("report.json", b'the "mbean": "kafka.network:type=RequestMetrics"\n', "no line looks like a broker's log"),
         ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"),
-        ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire wrote, name its folder alone"),
+        ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire wrote, name only its folder"),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
         ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),
     ],

@@ -317,8 +317,8 @@ def test_what_cannot_be_read_is_said(
     [
         ('{"deprecatedrequests": ', "JSON that cannot be parsed"),
         ("[" * 1000 + '"deprecatedrequests"', "JSON that cannot be parsed"),
-        ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: ask for these MBeans alone"),
-        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: ask for these MBeans alone"),
+        ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: ask only for these MBeans"),
+        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: ask only for these MBeans"),
         ('{"deprecatedrequests":\n' + "1," * 3000, "a line of 6000 bytes is skipped"),
     ],
 )
@@ -419,7 +419,7 @@ def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lines = [f'{RULES}_total{{request="Fetch",version="{version}"}} 1' for version in range(4)]
     rows = rows_of(made(tmp_path, *lines))
     assert [row["version"] for row in rows] == [0, 1, None]
-    assert rows[-1]["problem"] == "more than 2 series: the others are left out"
+    assert rows[-1]["problem"] == "more than 2 series: the rest is left out"
 
 
 def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:

@@ -501,7 +501,7 @@ def test_whole_objects_of_s3_for_parts_are_noticed(store: Store) -> None:
     assert corrupt("s3://bucket/a.pcap") == {"s3://bucket/a.pcap": stores.WHOLE}
 
 
-NO_CREDENTIALS = "there are no credentials, or what gives them cannot be reached"
+NO_CREDENTIALS = "no credentials were found, or their source cannot be reached"
 NO_ACCESS = "access is denied: check the credentials and their rights"
 KEY = "a2V5"
 
@@ -583,7 +583,7 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
         ),
         (
             "HDFS connection failed",
-            "hdfs needs Hadoop's jars: set CLASSPATH to what `hadoop classpath --glob` prints",
+            "hdfs needs Hadoop's jars: set CLASSPATH to the output of `hadoop classpath --glob`",
         ),
         ("HDFS GetPathInfo failed, errno: 255 (Unknown error 255)", stores.REFUSED),
         ("curlCode: 7, Couldn't connect to server; more", "the store cannot be reached: Couldn't connect to server"),

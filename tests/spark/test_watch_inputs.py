@@ -190,7 +190,7 @@ def test_a_folder_that_is_none_cannot_be_watched(tmp_path: Path) -> None:
         (("", None, 1, None), "--topic needs --bootstrap-server HOST:PORT"),
         (("b:1", None, 7, None), r"--link-type 7 is unknown, expected one of 0, 1, "),
         (("b:1", "none", 1, None), "--topic-config none: .*No such file"),
-        (("b:1", None, 1, "."), "--connector .: there is no jar in this folder"),
+        (("b:1", None, 1, "."), "--connector .: this folder has no jar"),
     ],
 )
 def test_a_topic_that_cannot_be_read(

@@ -10,37 +10,37 @@ from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
 
 TABLE_FORMAT = click.option(
-    "--table-format", default=PARQUET, show_default=True, help="Format of tables: any that Spark can write."
+    "--table-format", default=PARQUET, show_default=True, help="Format of tables, any that Spark can write."
 )
-MASTER = click.option("--master", metavar="URL", help="Spark master; default: all cores of this machine.")
+MASTER = click.option("--master", metavar="URL", help="Spark master. [default: all cores of this machine]")
 ENGINE = click.option(
     "--engine",
     type=click.Choice(ENGINES),
     default=AUTO,
     show_default=True,
-    help="Spark, or local: this machine, without Java; auto: local unless an option needs Spark.",
+    help="Engine that reads the inputs. auto chooses local, which needs no Java, unless an option needs Spark.",
 )
 PROCESSES = click.option(
     "--processes",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="Processes that read, with --engine local; default: one for each processor if inputs are large.",
+    help="Processes that read, with --engine local. [default: one for each processor if inputs are large]",
 )
 PORTS = click.option(
-    "--ports", metavar="PORTS", help="Broker ports, e.g. 9092,19092, for captures that start in mid-connection."
+    "--ports", metavar="PORTS", help="Ports of brokers, such as 9092,19092. Other ports are ignored."
 )
 KEY_LOG = click.option(
     "--key-log",
     metavar="FILE",
-    help="Secrets of TLS connections in captures, as clients log them with SSLKEYLOGFILE: these are decrypted.",
+    help="Key log (SSLKEYLOGFILE) with the secrets to decrypt TLS connections in captures.",
 )
 PROTOCOL = click.option(
     "--protocol",
     metavar="PACKAGE",
-    help="Generated package that defines the messages, e.g. of a newer release or a fork; default: kwire_kafka.",
+    help="Generated package that defines the messages, such as of a fork. [default: kwire_kafka]",
 )
 RELEASES = click.option(
-    "--releases", metavar="PACKAGE", help="Generated package with the known releases; default: that of --protocol."
+    "--releases", metavar="PACKAGE", help="Generated package with the known releases. [default: the package of --protocol]"
 )
 
 
@@ -58,7 +58,7 @@ GUIDE = click.option(
     metavar="URL",
     default="",
     callback=_guide_base,
-    help="Where the protocol guide is (`kwirec guide`): the page links to it.",
+    help="Address of the protocol guide (`kwirec guide`) that the page links to.",
 )
 FORMAT = click.option(
     "--format",
@@ -66,12 +66,12 @@ FORMAT = click.option(
     type=click.Choice(("text", *FORMATS)),
     default="text",
     show_default=True,
-    help="What is printed; the files in --out are the same.",
+    help="Output format of the terminal. It does not change the files in --out.",
 )
 OWNERS = click.option(
     "--owners",
     metavar="FILE",
-    help="CSV with the columns owner and any of client_id, address, software, principal: whose clients they are.",
+    help="CSV of the owners of clients, with the column owner and any of client_id, address, software, principal.",
 )
 COVERAGE = click.option(
     "--min-coverage",
@@ -79,7 +79,6 @@ COVERAGE = click.option(
     default=MIN_COVERAGE,
     show_default=True,
     metavar="PERCENT",
-    help="Share of the bytes and of the connections in captures that must have been read; with less, the exit code "
-    "is 4.",
+    help="Share of the bytes and of the connections in captures below which the exit code is 4.",
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")

@@ -182,7 +182,7 @@ class _Capture:
         if _NO_RIGHT.search("\n".join(self._said)):
             raise CaptureError(
                 f"{self._name} may not capture on {self._interface}: {said}\n"
-                f"Give it that right, and it alone: sudo setcap cap_net_raw=ep {self._command[0]}"
+                f"Give only this program the right: sudo setcap cap_net_raw=ep {self._command[0]}"
             )
         kind = OptionError if "filter" in said else CaptureError
         raise kind(f"{self._name} does not capture on {self._interface}: {said}")

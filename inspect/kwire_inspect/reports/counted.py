@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COUNTED = Table(
     "metrics",
     "Deprecated versions that brokers count",
-    note="Since the start of each broker, by software alone. Versions that no other input saw, or fewer times, are "
+    note="Since the start of each broker, by software only. Versions that no other input saw, or fewer times, are "
     "also those of clients that were not captured.",
 ).with_columns(
     Column("api", "API"),

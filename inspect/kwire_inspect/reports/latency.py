@@ -70,7 +70,7 @@ THROTTLED = Table("throttled", "Throttled clients", empty="No client was throttl
     Column("api", "API"),
     "input_kind",
     "responses",
-    Column("throttle_ms", "total ms", comment="How long the client was asked to pause."),
+    Column("throttle_ms", "total ms", comment="Time that brokers asked the client to pause."),
     "max_ms",
 )
 SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found.").with_columns(

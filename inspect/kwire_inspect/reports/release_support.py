@@ -61,7 +61,7 @@ def releases_of(package: str) -> Releases:
     try:
         return registry(package).releases
     except (ImportError, ValueError) as error:
-        hint = "generate it from definitions with a releases.json, or name another one with --releases"
+        hint = "generate it from definitions with a releases.json, or name another package with --releases"
         raise OptionError(f"no releases in the package {package}: {error}; {hint}") from None
 
 

@@ -69,7 +69,7 @@ def _table(
         Column("api", "API"),
         "versions",
         *([Column("state", mark=MARKS)] if len(states) > 1 else []),
-        Column("refused_since", comment="The first release that refuses a version accepted by an earlier one."),
+        Column("refused_since", comment="First release that refuses a version after another release accepted it."),
         Column("newest_common", comment="Newest version that the client has used and the target accepts."),
         Column("evidence", comment="File and byte offset of an example.", brief=file_name),
         Column("accepted", "target accepts"),

@@ -149,7 +149,7 @@ FEATURES = schema(
     ("level", pa.int16(), "Finalized level."),
 )
 QUOTAS = schema(
-    ("entity", ENTITY, "Who it applies to; a null name is the default."),
+    ("entity", ENTITY, "Entity that it applies to; a null name is the default."),
     ("key", pa.string(), "Name of the quota."),
     ("value", pa.float64(), "Its value."),
 )

@@ -62,7 +62,7 @@ _REASONS = (
     (r"INVALID_ACCESS_KEY|InvalidAccessKey|XAdminUserNotFound",
      "the store does not know the access key: check the credentials"),
     (r"Could not create a OAuth2 access token|failed to get token from|All the provided credentials failed",
-     "there are no credentials, or what gives them cannot be reached"),
+     "no credentials were found, or their source cannot be reached"),
     (r"support range requests|Failed to flush response stream", WHOLE),
     (r"ACCESS_DENIED|AccessDenied|SIGNATURE_DOES_NOT|SignatureDoesNot|\b40[13]\b|UNAUTHENTICATED|[Ff]orbidden"
      r"|PERMISSION_DENIED|[Pp]ermission denied",
@@ -72,7 +72,7 @@ _REASONS = (
     (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),
     (r"Unable to load libhdfs",
      "hdfs needs libhdfs.so of a Hadoop installation: set HADOOP_HOME, or ARROW_LIBHDFS_DIR"),
-    (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to what `hadoop classpath --glob` prints"),
+    (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to the output of `hadoop classpath --glob`"),
     (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
 """Patterns of errors, and a reason for each."""

@@ -17,7 +17,7 @@ from kwire_inspect.text_logs.lines import Lines
 DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
 """Pattern of the metric's name in all formats."""
 MAX_JSON = 16 << 20
-"""Maximum bytes of JSON to parse. Parsing needs a multiple of that in memory."""
+"""Maximum bytes of JSON to parse. Parsing needs a multiple of this size in memory."""
 MAX_VALUES = 500_000
 """Maximum values of JSON to parse, counted by its commas and brackets. Two bytes may become an object of 64."""
 MAX_COUNTED = 1 << 53
@@ -68,7 +68,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
             if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
                 parts.append(line)
                 if size + len(line) > MAX_JSON:
-                    problems.append((0, f"JSON of more than {MAX_JSON >> 20} MB: ask for these MBeans alone"))
+                    problems.append((0, f"JSON of more than {MAX_JSON >> 20} MB: ask only for these MBeans"))
                     return
             elif heading and not DEPRECATED.search(line):
                 cells = _cells(line.decode("utf-8", "replace"))
@@ -87,7 +87,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
     yield from _row(heading, *row)
     if parts and not lines.problems:
         if sum(part.count(sign) for part in parts for sign in (b"{", b"[", b",")) > MAX_VALUES:
-            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: ask for these MBeans alone"))
+            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: ask only for these MBeans"))
             return
         yield from _json(b"\n".join(parts), problems)
 

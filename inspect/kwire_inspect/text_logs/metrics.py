@@ -72,7 +72,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
         elif (labels := hash(frozenset(series.labels.items()))) in found or len(found) < MAX_SERIES:
             found[labels] = counted, series.requests, series.position
         else:
-            problems.append((series.position or 0, f"more than {MAX_SERIES:,} series: the others are left out"))
+            problems.append((series.position or 0, f"more than {MAX_SERIES:,} series: the rest is left out"))
             break
     problems += [nameless] if nameless else []
     sums: Counter[Counted] = Counter()

@@ -44,21 +44,21 @@ POLL_SECONDS = 1.0
     "--filter",
     "pcap_filter",
     metavar="FILTER",
-    help="What to capture, as for tcpdump; default: TCP, with --ports to and from these.",
+    help="Filter of tcpdump. [default: TCP, to and from --ports]",
 )
 @click.option(
     "--snap-length",
     type=click.IntRange(64, 262_144),
     default=262_144,
     metavar="BYTES",
-    help="Capture so much of each packet; default: all. 200 bytes are enough to know who uses what.",
+    help="Bytes to capture of each packet. 200 suffice for readiness. [default: all]",
 )
 @click.option(
     "--disk",
     default="1g",
     show_default=True,
     metavar="SIZE",
-    help="How much captured packets may take until they are read; more are dropped, and counted.",
+    help="Disk space for packets that wait to be read. Further packets are dropped and counted.",
 )
 @click.option("--topic", metavar="NAME", help="Read packets from this Kafka topic, each a record.")
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="A broker that has the topic.")
@@ -68,14 +68,14 @@ POLL_SECONDS = 1.0
     default=ETHERNET,
     show_default=True,
     metavar="NUMBER",
-    help="How packets in the topic begin, as pcap files number it: 1 Ethernet, 101 IP, 113 and 276 Linux cooked.",
+    help="Link header of packets in the topic. 1 is Ethernet, 101 IP, 113 and 276 Linux cooked.",
 )
 @click.option("--connector", metavar="FOLDER", help="Jars of Spark's connector for Kafka, unless Spark has them.")
 @click.option("--for", "duration", metavar="TIME", help="End after this time, such as 60s, 10m or 1h.")
 @click.option(
     "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder of the table and its checkpoint."
 )
-@click.option("--once", is_flag=True, help="Process the files that are there, and exit.")
+@click.option("--once", is_flag=True, help="Process existing data, and exit.")
 @TABLE_FORMAT
 @MASTER
 @PORTS
@@ -90,14 +90,14 @@ POLL_SECONDS = 1.0
     help="Read a file when it has not grown for this long.",
 )
 @click.option(
-    "--late", default="10 minutes", show_default=True, metavar="TIME", help="How far out of order packets may arrive."
+    "--late", default="10 minutes", show_default=True, metavar="TIME", help="Limit of the disorder of packets."
 )
 @click.option(
     "--target",
     "targets",
     multiple=True,
     metavar="RELEASE|HOST:PORT|FILE",
-    help="Judge clients by this release or broker after each batch: see readiness. Can be given several times.",
+    help="Judge clients by this release or broker after each batch, as readiness does. Can be given several times.",
 )
 @OWNERS
 @QUIET

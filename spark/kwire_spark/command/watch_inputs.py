@@ -133,7 +133,7 @@ class TopicInput(WatchInput):
             raise OptionError(f"--topic-config {config}: {error}") from None
         self._jars = sorted(Path(connector).glob("*.jar")) if connector else []
         if connector and not self._jars:
-            raise OptionError(f"--connector {connector}: there is no jar in this folder")
+            raise OptionError(f"--connector {connector}: this folder has no jar")
         self._options = {f"kafka.{name}": value for name, value in given.items()} | {
             "kafka.bootstrap.servers": servers,
             "subscribe": topic,
