@@ -1,4 +1,4 @@
-"""The templates and the program in docs/outputs.md, as a reader would copy them."""
+"""The templates and the program in docs/outputs.md and examples/outputs, as a reader would copy them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ from tests.properties.values import Extreme, make, message_class
 ROOT = Path(__file__).parents[2]
 KAFKA = ROOT / "message_defs" / "kafka"
 PAGE = (ROOT / "docs" / "outputs.md").read_text()
-FILES = dict(re.findall(r"`((?:table|go|avro)/[\w.]+)`[^`]*?:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL))
+EXAMPLES = ROOT / "examples" / "outputs"
+FILES = dict(re.findall(r"`(table/[\w.]+)`[^`]*?:\n\n```\w+\n(.*?)```", PAGE, re.DOTALL)) | {
+    path.relative_to(EXAMPLES).as_posix(): path.read_text() for path in sorted(EXAMPLES.glob("*/*"))
+}
 
 
 def rendered(name: str, tmp_path: Path, definitions: Path = CLOCKWORK, **options: Any) -> dict[str, str]:
-    """The files that the templates of a folder on the page make."""
+    """Return the files that the templates of a folder make."""
     write(tmp_path / name, {path.partition("/")[2]: text for path, text in FILES.items() if path.startswith(name)})
     report = Report()
     emit(load([definitions], report), [definitions], tmp_path / name, out=tmp_path / "out", report=report, **options)
@@ -36,11 +39,10 @@ def rendered(name: str, tmp_path: Path, definitions: Path = CLOCKWORK, **options
     return {path.name: path.read_text() for path in (tmp_path / "out").iterdir() if path.name != "manifest.json"}
 
 
-def test_the_page_has_all_files() -> None:
-    assert list(FILES) == [
-        *("table/apis.md.jinja", "go/emit.toml", "go/pointer.go.jinja", "go/message.go.jinja"),
-        *("avro/emit.toml", "avro/record.avsc.jinja"),
-    ]
+def test_the_page_has_the_table_and_the_beginning_of_go() -> None:
+    assert "table/apis.md.jinja" in FILES
+    (shown,) = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    assert set(shown.split("\n\n")) - set(FILES["go/emit.toml"].split("\n\n")) == set()
 
 
 def test_the_table(tmp_path: Path) -> None:
@@ -118,9 +120,8 @@ def test_the_reader_in_javascript(tmp_path: Path, dumped: str, name: str, versio
     """It reads the bytes of all kinds of fields as kwire wrote them."""
     cls = message_class(name)
     message = make(cls, version, Extreme("min"))
-    (tmp_path / "reader.mjs").write_text(re.findall(r"```js\n(.*?)```", PAGE, re.DOTALL)[0])
     (tmp_path / "protocol.json").write_text(dumped)
-    command = ["node", "reader.mjs", "protocol.json", name, str(version), message.encode(version).hex()]
+    command = ["node", str(EXAMPLES / "reader.mjs"), "protocol.json", name, str(version), message.encode(version).hex()]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == plain(message, version)
 
