@@ -38,7 +38,7 @@ PLACE = (
 )
 PEERS = (
     ("connection", pa.string(), "Name of the connection: client, server and, in captures, when it was first seen."),
-    ("client_host", pa.string(), "Address of the client; null in logs that only have the address of a forwarding broker."),
+    ("client_host", pa.string(), "Address of the client; null in logs that only name the forwarding broker."),
     ("client_port", pa.int32(), "Port of the client."),
     ("server_host", pa.string(), "Address of the server: a broker or controller."),
     ("server_port", pa.int32(), "Port of the server."),
@@ -93,9 +93,9 @@ EXCHANGES = schema(
     ("error_codes", pa.list_(pa.int16()), "Distinct error codes in the response, except 0."),
     ("throttle_ms", pa.int32(), "Milliseconds for which the response asks the client to pause."),
     ("latency_ms", pa.float64(), "Milliseconds from the request to the response, where they were observed."),
-    ("queue_ms", pa.float64(), "Part of the latency in which the request waited for a thread and the response to be sent (request logs)."),
-    ("local_ms", pa.float64(), "Part of the latency in which the leader processed the request (request logs)."),
-    ("remote_ms", pa.float64(), "Part of the latency in which the request waited for other brokers (request logs)."),
+    ("queue_ms", pa.float64(), "Part of the latency spent in queues for requests and responses (request logs)."),
+    ("local_ms", pa.float64(), "Part of the latency spent in the leader (request logs)."),
+    ("remote_ms", pa.float64(), "Part of the latency spent waiting for other brokers (request logs)."),
     ("request_size", pa.int64(), "Bytes of the request's frame; null in request logs."),
     ("response_size", pa.int64(), "Bytes of the response's frame; null in request logs."),
     ("response_version", pa.int16(), "Version of the response; 0 if ApiVersions fell back."),

@@ -121,7 +121,8 @@ def test_the_reader_in_javascript(tmp_path: Path, dumped: str, name: str, versio
     cls = message_class(name)
     message = make(cls, version, Extreme("min"))
     (tmp_path / "protocol.json").write_text(dumped)
-    command = ["node", str(EXAMPLES / "reader.mjs"), "protocol.json", name, str(version), message.encode(version).hex()]
+    data = message.encode(version).hex()
+    command = ["node", str(EXAMPLES / "reader.mjs"), "protocol.json", name, str(version), data]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == plain(message, version)
 

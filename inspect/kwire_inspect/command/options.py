@@ -40,7 +40,7 @@ PROTOCOL = click.option(
     help="Generated package that defines the messages, such as of a fork. [default: kwire_kafka]",
 )
 RELEASES = click.option(
-    "--releases", metavar="PACKAGE", help="Generated package with the known releases. [default: the package of --protocol]"
+    "--releases", metavar="PACKAGE", help="Package with the known releases. [default: the package of --protocol]"
 )
 
 

@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 COUNTED = Table(
     "metrics",
     "Deprecated versions that brokers count",
-    note="Since the start of each broker, by software only. Versions that no other input saw, or fewer times, are "
-    "also those of clients that were not captured.",
+    note="Since the start of each broker, by software only. Versions with fewer requests in other inputs may "
+    "belong to clients that were not captured.",
 ).with_columns(
     Column("api", "API"),
     "version",
     Column("software", comment="As the client reported it; empty if the broker did not know it."),
     Column("requests", "counted", comment="By DeprecatedRequestsPerSec, since the brokers started."),
     Column("seen", "in other inputs", comment="Requests of this API, version and software that other inputs saw."),
-    Column("clients", comment="From whom these came."),
+    Column("clients", comment="Clients that sent these requests."),
     Column("refused_by", comment="Targets that refuse the version."),
 )
 
