@@ -75,7 +75,7 @@ class Cluster:
         self.release, self.auto_create, self.users = release, auto_create, users
         self.requests: deque[Call] = deque(maxlen=kept)
         self.problems: list[Exception] = []
-        """What handlers of a test raised."""
+        """Exceptions of a test's handlers."""
         self.connections = count(1)
         self.clock = Clock()
         self.id = "kwire-fake-cluster-id0"
@@ -127,7 +127,7 @@ class Cluster:
         return self.topics.get(name) if name else self.ids.get(topic_id)
 
     def group(self, name: str) -> Group:
-        """Return a group, a new one if there is none. The oldest that nobody uses makes room for it."""
+        """Return a group, which may be new. The oldest idle group makes room for a new one."""
         if name not in self.groups:
             make_room(self.groups, MAX_NAMES, lambda one: self.groups[one].idle)
             self.groups[name] = Group(self.clock)

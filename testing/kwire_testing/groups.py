@@ -231,7 +231,7 @@ class ClassicGroup(Members[ClassicMember]):
             ]
 
     async def sync(self, request: SyncGroupRequest) -> bytes:
-        """Take the assignments of the leader, or wait for them. Return that of the member."""
+        """Take the assignments of the leader, or wait for them. Return the member's own."""
         member = self.check(request.member_id, request.generation_id, request.group_instance_id)
         for asked, own in ((request.protocol_type, self.protocol_type), (request.protocol_name, self.protocol)):
             if asked is not None and asked != own:
@@ -524,7 +524,7 @@ class Group:
 
     @property
     def idle(self) -> bool:
-        """Return whether nobody uses it now."""
+        """Return whether it has neither members nor open transactions."""
         return not (self.members.members or self.pending)
 
     def classic(self) -> ClassicGroup:

@@ -1,4 +1,4 @@
-"""The error with which a broker answers, and the limit of what it keeps for its clients."""
+"""Errors in answers, and limits of the names that clients invent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which versions of an API a release has."""
+"""The versions of APIs in a release."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def at_least(release: Release, major: int, minor: int) -> bool:
 
 
 def served(release: Release, key: int, *, advertised: bool) -> range:
-    """Return the versions that a broker advertises, or those that it accepts; none without a handler."""
+    """Return the versions that a broker advertises or accepts. APIs without a handler have none."""
     api = release.apis.get(key)
     listener = "broker" if at_least(release, 3, 3) else "zkBroker"
     if key not in HANDLERS or api is None or (api.listeners and listener not in api.listeners):

@@ -247,7 +247,7 @@ def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
 
 
 def _readable(call: Call, asked: Any) -> Group:
-    """Return the group of a request, one without offsets if there is none."""
+    """Return the group of a request, or a new one without offsets."""
     call.coordinate(asked.group_id)
     group = call.cluster.groups.get(asked.group_id) or Group(call.cluster.clock)
     if group.exists and getattr(asked, "member_id", None) and asked.member_epoch >= 0:
@@ -274,7 +274,7 @@ def _check_store(call: Call) -> None:
 
 
 def _described(call: Call, name: str, kind: type[K]) -> K | None:
-    """Return the members of a group of a kind; ``None`` if there is no such group."""
+    """Return the members of a group of a kind, or ``None`` if the group is unknown or of the other kind."""
     call.coordinate(name)
     group = call.cluster.groups.get(name)
     return group.members if group and group.exists and isinstance(group.members, kind) else None

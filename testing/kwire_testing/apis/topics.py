@@ -118,7 +118,7 @@ def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.Delet
 def describe_configs(
     call: Call, request: kafka.DescribeConfigsRequest, response: kafka.DescribeConfigsResponse
 ) -> None:
-    """Answer with what CreateTopics has set, and a few defaults."""
+    """Answer with the settings from CreateTopics, and a few defaults."""
     for asked, answer in call.each(request.resources, DescribeConfigsResult, response.results):
         with call.refusing(answer):
             own: dict[str, str | None] = {}
