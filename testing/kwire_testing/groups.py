@@ -450,16 +450,13 @@ class ConsumerGroup(Members[ConsumerMember]):
         return member
 
     def _update(self, member: ConsumerMember, request: ConsumerGroupHeartbeatRequest) -> None:
-        if request.subscribed_topic_names is not None:
-            member.names = request.subscribed_topic_names
-        if request.subscribed_topic_regex is not None:
-            member.regex = request.subscribed_topic_regex
+        names, regex, rack = request.subscribed_topic_names, request.subscribed_topic_regex, request.rack_id
+        member.names = member.names if names is None else names
+        member.regex = member.regex if regex is None else regex
+        member.rack = member.rack if rack is None else rack
+        self.assignor = request.server_assignor or self.assignor
         if request.rebalance_timeout_ms > 0:
             member.rebalance = request.rebalance_timeout_ms / 1000
-        if request.rack_id is not None:
-            member.rack = request.rack_id
-        if request.server_assignor is not None:
-            self.assignor = request.server_assignor
 
     def _reconcile(self, member: ConsumerMember, owned: Places | None) -> None:
         """Revoke partitions that other members shall have. After the member released them, assign it free ones."""

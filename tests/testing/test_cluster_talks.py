@@ -49,6 +49,17 @@ def test_metadata(auto_create: bool, snapshot: SnapshotAssertion) -> None:
     assert transcript(broker, run, 1, 2) == snapshot
 
 
+def test_unknown_ids_have_an_empty_name_before_version_12() -> None:
+    async def run(a: Speaker) -> None:
+        for version in (11, 12):
+            await a("Metadata", version, topics=[{"topic_id": b"x" * 16, "name": None}])
+        a.page.lines = [line[line.index("topics=") :] for line in a.page.lines]
+
+    assert transcript(FakeBroker("4.0"), run) == [
+        f"topics=[{{error_code=UNKNOWN_TOPIC_ID {name}topic_id=#eHh4}}]" for name in ("", "name=None ")
+    ]
+
+
 def test_coordinators(snapshot: SnapshotAssertion) -> None:
     """They follow from a checksum of the key, unless a test has moved them."""
 

@@ -371,6 +371,32 @@ def test_offsets(version: int, snapshot: SnapshotAssertion) -> None:
     assert transcript(FakeBroker("4.4" if version >= 10 else "3.9", {"t": 2, "u": 1}, nodes=2), run, 1, 1) == snapshot
 
 
+def test_commits_that_a_group_refuses() -> None:
+    """Of a generation that an unknown group cannot have, and in versions that have no epochs of members."""
+
+    async def run(a: Speaker) -> None:
+        topics = [{"name": "t", "partitions": [{"committed_offset": 1}]}]
+        for version in (8, 9):
+            fields = {"group_id": "none", "member_id": "m", "generation_id_or_member_epoch": 1}
+            await a("OffsetCommit", version, topics=topics, **fields)
+        beat = {"rebalance_timeout_ms": 9999, "topic_partitions": [], "subscribed_topic_names": ["t"]}
+        await a("ConsumerGroupHeartbeat", 0, group_id="g", member_id="m", **beat)
+        for version in (8, 9):
+            fields = {"group_id": "g", "member_id": "m", "generation_id_or_member_epoch": 1}
+            await a("OffsetCommit", version, topics=topics, **fields)
+
+    answers = transcript(FakeBroker("4.0", {"t": 1}), run)
+    assert [line for line in answers if "OffsetCommit" in line] == [
+        f"a OffsetCommit {version}: topics=[{{name='t' partitions=[{{{error}}}]}}]"
+        for version, error in (
+            (8, "error_code=ILLEGAL_GENERATION"),
+            (9, "error_code=GROUP_ID_NOT_FOUND"),
+            (8, "error_code=UNSUPPORTED_VERSION"),
+            (9, ""),
+        )
+    ]
+
+
 def test_groups_are_listed_and_removed(snapshot: SnapshotAssertion) -> None:
     """By the node that coordinates them, of the states and kinds that are asked for."""
 

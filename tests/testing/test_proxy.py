@@ -18,7 +18,7 @@ from typing import Any, Union
 import pytest
 
 from kwire import Message
-from kwire.client import Sasl, Security, tls_context
+from kwire.client import BrokerError, Sasl, Security, tls_context
 from kwire.command import main
 from kwire.connection import ClientConnection, ResponseEvent, SaslToken
 from kwire.frames import FrameReader, frame
@@ -471,6 +471,21 @@ def test_an_end_that_closes_closes_the_other() -> None:
         async with Proxy(upstream.address) as proxy:
             assert await exchanged(proxy, frame(request)) == []
         assert len(asyncio.all_tasks()) == 1
+
+    asyncio.run(run())
+
+
+def test_a_proxy_has_only_so_many_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A response with more addresses closes its connection, and others are served."""
+
+    async def run() -> None:
+        monkeypatch.setattr("kwire_testing.proxy.MAX_LISTENERS", 2)
+        async with through([], broker={"nodes": 3}) as (_, proxy):
+            async with connected(proxy) as client:
+                with pytest.raises(BrokerError, match="closed the connection"):
+                    await ask(client, MetadataRequest(topics=[]))
+            async with connected(proxy) as client:
+                assert (await ask(client, FindCoordinatorRequest(key="g"), 0)).error_code == 0
 
     asyncio.run(run())
 

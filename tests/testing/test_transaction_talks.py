@@ -443,6 +443,29 @@ def test_whatever_producers_do_consumers_read_what_was_committed(seed: int) -> N
     transcript(broker, run)
 
 
+def test_old_consumers_get_no_markers() -> None:
+    """Versions of Fetch before 4 have no batches, so that markers leave a gap in the offsets."""
+
+    async def run(a: Speaker) -> None:
+        one = Producer(a)
+        await one.begin()
+        await one.add(0)
+        await one.send(0, "x")
+        await one.end(True)
+        await one.add(0)
+        await one.send(0, "y")
+        a.page.lines.clear()
+        await a("Fetch", 3, topics=[want("t", (0, 0))], max_bytes=9999)
+        await a("Fetch", 3, topics=[want("t", (0, 1))], max_bytes=9999)
+
+    message_set = "(m1: {} @1)"
+    first, second = (message_set.format(row) for row in ("0 b'x'", "2 b'y'"))
+    assert transcript(FakeBroker("3.9", {"t": 1}), run) == [
+        f"a Fetch 3: responses=[{{topic='t' partitions=[{{high_watermark=3 records=[{records}]}}]}}]"
+        for records in (f"{first}, {second}", second)
+    ]
+
+
 def test_a_producer_that_asks_again_gets_the_same_epoch() -> None:
     """The answer to InitProducerId may be lost. Any other epoch is that of a fenced producer."""
 
