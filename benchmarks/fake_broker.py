@@ -1,7 +1,7 @@
 """The cost of ``kwire_testing.FakeBroker``: its start, many of them, and its speed beside librdkafka's mock cluster.
 
-Each figure has the clock and the CPU time of this process, with all threads. confluent-kafka's clients are
-in this process, as in a test. ``--brokers 10000`` also starts and stops 10,000, and counts the files and threads after them.
+Each figure has the clock and the CPU time of this process, with all threads. confluent-kafka's clients are in this
+process, as in a test. ``--brokers 10000`` also starts and stops 10,000, and counts the files and threads after them.
 """
 
 from __future__ import annotations

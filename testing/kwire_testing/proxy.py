@@ -42,14 +42,14 @@ from kwire.connection import (
     Undecodable,
 )
 from kwire.errors import DecodeError, EncodeError
-from kwire.frames import MAX_FRAME, frame
+from kwire.frames import MAX_FRAME
 from kwire.schema import struct_class
 from kwire.struct import Struct
 from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, MetadataRequest, MetadataResponse
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.running import Listeners, Running, awaited
+from kwire_testing.running import Listeners, Running
 
 BROKERS = (
     *("ProduceResponse", "FetchResponse", "MetadataResponse", "FindCoordinatorResponse", "DescribeClusterResponse"),
@@ -242,6 +242,8 @@ class _Link:
             PROTOCOL, bodies=proxy.bodies, start="beginning", max_frame=proxy.max_frame, keep_requests=False
         )
         self._waiting: deque[_Waiting] = deque()
+        self._to_broker: list[bytes] = []
+        self._to_client: list[bytes] = []
         self._room = asyncio.Event()
         self._own: tuple[int, asyncio.Future[bytes]] | None = None
 
@@ -273,10 +275,13 @@ class _Link:
     async def _pump(self, direction: Direction, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while data := await reader.read(CHUNK):
-                for event in self._decoder.feed(direction, data, time.time()):
-                    if self._proxy.watch:
-                        self._proxy.watch(event, self._number)
-                    await self._pass(event)
+                try:
+                    for event in self._decoder.feed(direction, data, time.time()):
+                        if self._proxy.watch:
+                            self._proxy.watch(event, self._number)
+                        await self._pass(event)
+                finally:
+                    self._send()
                 await writer.drain()
                 await self._writer.drain()  # answers of filters
         except OSError as problem:
@@ -285,13 +290,20 @@ class _Link:
             _log.exception("connection %d", self._number)
             self._proxy.problems.append(problem)
 
+    def _send(self) -> None:
+        """Write what has passed since the last time, at once: each write costs more than the rest of a request."""
+        for writer, data in ((self._up, self._to_broker), (self._writer, self._to_client)):
+            if data:
+                writer.writelines(data)
+                data.clear()
+
     async def _pass(self, event: Event) -> None:
         if isinstance(event, RequestEvent) or (isinstance(event, Undecodable) and event.direction == CLIENT):
             await self._request(event)
         elif isinstance(event, ResponseEvent) or (isinstance(event, Undecodable) and event.direction == SERVER):
             await self._response(event)
         elif isinstance(event, SaslToken):
-            (self._up if event.direction == CLIENT else self._writer).write(frame(event.data))
+            _put(self._to_broker if event.direction == CLIENT else self._to_client, event.data)
         elif not (isinstance(event, Unanswered) and self._answered(event.position)):
             raise ConnectionError(repr(event))
 
@@ -302,6 +314,7 @@ class _Link:
     async def _request(self, event: RequestEvent | Undecodable) -> None:
         while len(self._waiting) >= MAX_WAITING:
             self._room.clear()
+            self._send()
             await self._room.wait()
         data, answer = event.data, None
         message: Message | None = getattr(event, "message", None)
@@ -325,7 +338,7 @@ class _Link:
         if not isinstance(event, RequestEvent) or event.expects_response:
             self._waiting.append(_Waiting(event.position, event.correlation_id or 0, passage, answer))
         if answer is None:
-            self._up.write(frame(data))
+            _put(self._to_broker, data)
         else:
             self._flush()
 
@@ -357,7 +370,8 @@ class _Link:
         request.allow_auto_topic_creation = False
         self._own = number, asyncio.get_running_loop().create_future()
         asked = PROTOCOL.encode_request(request, NEW_IDS, correlation_id=number, client_id=event.client_id)
-        self._up.write(frame(asked))
+        _put(self._to_broker, asked)
+        self._send()
         payload = await self._own[1]
         self._know(PROTOCOL.decode_response(payload, 3, NEW_IDS).expect(MetadataResponse))
 
@@ -409,7 +423,10 @@ class _Link:
 
     async def _filtered(self, found: Filter, message: Message, passage: Passage) -> Message | None:
         try:
-            result: Message | None = await awaited(found(message, passage))
+            result = found(message, passage)
+            if inspect.isawaitable(result):
+                self._send()
+                result = await result
         except Exception as problem:
             self._proxy.problems.append(problem)
             _log.exception("%s of connection %d", passage.name, self._number)
@@ -421,8 +438,13 @@ class _Link:
     def _flush(self) -> None:
         """Send the responses whose turn it is."""
         while self._waiting and self._waiting[0].answer is not None:
-            self._writer.write(frame(self._waiting.popleft().answer or b""))
+            _put(self._to_client, self._waiting.popleft().answer or b"")
         self._room.set()
+
+
+def _put(out: list[bytes], payload: bytes) -> None:
+    """Add a frame."""
+    out += len(payload).to_bytes(4, "big"), payload
 
 
 @cache
