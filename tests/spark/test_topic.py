@@ -16,7 +16,7 @@ from kwire.command import main as run
         ([], "--topic needs --bootstrap-server"),
         (["--bootstrap-server", "a:1", "--link-type", "77"], "--link-type 77 is unknown"),
         (["--bootstrap-server", "a:1", "--topic-config", "missing"], "--topic-config missing: "),
-        (["--bootstrap-server", "a:1", "--connector", "."], "there is no jar in this folder"),
+        (["--bootstrap-server", "a:1", "--connector", "."], "this folder has no jar"),
         (["--bootstrap-server", "a:1"], "name a folder with its jars by --connector"),
     ],
 )
