@@ -44,9 +44,10 @@ help:  ## list these commands
 test-fast: $(READY)  ## the tests without Spark and without whole releases, in about a minute; TESTS=tests/rules
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -m $(FAST) $(TESTS)
 
-generate: $(READY)  ## compile message_defs/kafka into generated/, and the small protocol of the tests
+generate: $(READY)  ## compile message_defs/kafka into generated/, the small protocol of the tests, and models of an example
 	$(BIN)/kwirec generate $(KAFKA)
 	$(BIN)/kwirec generate --quiet $(CLOCKWORK)
+	$(BIN)/kwirec emit pydantic --quiet $(UNION) --only 'CreateTopics*:7' --out examples/fastapi_service/wire_models
 
 guide: $(READY)  ## write the protocol guide to site/: open site/index.html; URL=its address VERSION=0.1.0
 	$(BIN)/kwirec guide $(UNION) --title "Kafka protocol" --package kwire_kafka $(PAGES:%=--docs %) --out site \
