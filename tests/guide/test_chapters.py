@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,15 @@ def test_apis_that_never_became_flexible_are_named(union: Inputs) -> None:
     named = re.search(r"(\w+) and (\w+) have no flexible version", text)
     assert named
     assert set(named.groups()) == classic
+
+
+def test_every_api_has_its_broker(union: Inputs) -> None:
+    """Once, in the tables of which broker answers what."""
+    text = (UNION / "guide" / "20-bootstrapping.md").read_text("utf-8")
+    rows = re.findall(r"^\| (.*?) \|", text, re.MULTILINE)
+    named = Counter(name for row in rows for name in row.split(", ") if re.fullmatch(r"([A-Z]\w+)", name))
+    apis = [one.name.removesuffix("Request") for one in union.schema.messages if one.name.endswith("Request")]
+    assert named == Counter(apis)
 
 
 def test_words_between_backticks_are_code() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +94,267 @@ FIRST = {
 }
 """Queries of readers, each with a part of the path or of the text of the first hit."""
 
+STATEMENTS = {
+    "network byte order": "types.html|guide/reading",
+    "big endian": "types.html|guide/reading",
+    "length prefix of a string": "compact-lengths|types.html#STRING",
+    "null string": "types.html#NULLABLE_STRING",
+    "nullable array": "types.html",
+    "zigzag encoding": "types.html#VARINT",
+    "request size": "guide/framing.html|guide/limits",
+    "4 byte size header": "guide/framing.html#frames|guide/first-request",
+    "correlation id": "correlation_id|framing|headers.html",
+    "client id": "client_id|headers|first-request",
+    "request header": "headers.html",
+    "response header version": "headers.html|framing.html#headers",
+    "header of ApiVersions response": "framing.html#headers|first-request|api_versions",
+    "why keep connections open": "framing",
+    "one connection per broker": "framing",
+    "connection pool": "framing",
+    "tcp": "framing",
+    "in flight requests": "framing.html#order",
+    "max.in.flight": "framing.html#order|producing",
+    "order of responses": "framing.html#order",
+    "bootstrap servers": "bootstrapping",
+    "which broker is the leader": "bootstrapping",
+    "find leader of partition": "bootstrapping|api/metadata",
+    "auto create topics": "bootstrapping|allow_auto_topic_creation",
+    "stale metadata": "bootstrapping",
+    "metadata refresh": "bootstrapping",
+    "retry backoff": "bootstrapping",
+    "rebootstrap": "bootstrapping|errors.html",
+    "replication factor": "producing|replication_factor",
+    "semantic partitioning": "producing.html#choosing",
+    "murmur2": "producing.html#choosing",
+    "sticky partitioner": "producing.html#choosing",
+    "round robin": "producing.html#choosing",
+    "linger": "producing.html#batches",
+    "required acks": "Acks|producing",
+    "acks all": "Acks|producing.html#produce",
+    "acks 0 no response": "producing|framing|Acks",
+    "produce timeout": "producing.html#produce",
+    "old clients new brokers": "compatibility",
+    "new clients old brokers": "compatibility",
+    "backward compatibility": "compatibility",
+    "forward compatibility": "compatibility",
+    "bidirectional compatibility": "compatibility",
+    "upgrade order": "compatibility",
+    "upgrade brokers first": "compatibility",
+    "rolling upgrade": "compatibility",
+    "version negotiation": "versions",
+    "supported versions": "versions",
+    "unsupported version": "errors.html#35",
+    "api versions before sasl": "versions.html|authentication",
+    "highest common version": "versions",
+    "kafka 0.9 broker ApiVersions": "versions",
+    "sasl handshake": "sasl_handshake|authentication",
+    "sasl plain": "authentication",
+    "scram": "authentication|Scram",
+    "oauthbearer": "authentication",
+    "sasl without handshake gssapi": "authentication",
+    "reauthentication": "authentication.html#another-login",
+    "authentication failed": "errors.html#58|authentication",
+    "partial message at end of fetch": "fetching",
+    "incomplete batch": "fetching",
+    "offset before requested": "fetching",
+    "long polling": "fetching|api/fetch",
+    "min bytes": "min_bytes|fetching",
+    "max wait": "max_wait_ms|fetching",
+    "fetch partition order": "fetching",
+    "starvation": "fetching",
+    "replica id -1": "fetching|replica_id",
+    "debug consumer": "fetching",
+    "isolation level": "IsolationLevel",
+    "aborted transactions": "aborted_transactions|transactions|fetching",
+    "last stable offset": "last_stable_offset",
+    "fetch session": "fetching.html#sessions",
+    "incremental fetch": "fetching.html#sessions",
+    "earliest offset": "ListOffsetsTimestamp",
+    "latest offset": "ListOffsetsTimestamp",
+    "offset for timestamp": "fetching.html#offsets-by-time|list_offsets",
+    "max timestamp": "max_timestamp|ListOffsetsTimestamp",
+    "truncation detection": "fetching.html#leader-epochs",
+    "leader epoch": "leader_epoch",
+    "message format": "records",
+    "magic byte": "records",
+    "crc": "records",
+    "crc32c": "records.html#record-batch",
+    "attributes bits": "records.html#record-batch|attributes",
+    "timestamp type": "records|TimestampType",
+    "log append time": "records|TimestampType",
+    "record headers": "records.html#record",
+    "tombstone": "records",
+    "relative offsets": "records.html#message-sets",
+    "inner message offsets": "records.html#message-sets",
+    "wrapper message": "records.html#message-sets",
+    "compressed message set": "records.html#message-sets",
+    "snappy framing": "records.html#message-sets",
+    "zstd": "CompressionType|records.html",
+    "lz4": "CompressionType|records.html",
+    "down-conversion": "records.html#formats-and-versions|compatibility.html#conversion",
+    "downconversion removed": "records.html#formats-and-versions|compatibility.html#conversion",
+    "message format conversion": "records.html#formats-and-versions|compatibility.html#conversion",
+    "control batch": "records.html#control-records",
+    "base sequence": "records|base_sequence",
+    "sequence number": "producing.html#once-and-in-order|records|base_sequence",
+    "producer epoch": "producer_epoch",
+    "idempotent producer": "producing.html#once",
+    "consumer group": "guide/groups|consumer_group",
+    "group coordinator": "groups|bootstrapping|find_coordinator",
+    "coordinator of a group": "bootstrapping|groups|find_coordinator",
+    "join group protocol": "join_group|groups.html",
+    "group leader": "groups",
+    "member id required": "errors.html#79",
+    "static membership": "groups.html|group_instance_id",
+    "cooperative rebalance": "groups",
+    "assignment strategy": "groups|consumer_protocol",
+    "heartbeat interval": "heartbeat",
+    "session timeout": "session_timeout",
+    "commit offsets": "offset_commit|groups.html#committed-offsets",
+    "simple consumer": "groups.html#committed-offsets",
+    "generation -1": "groups.html#committed-offsets",
+    "retention time": "retention_time_ms",
+    "offsets in zookeeper": "groups.html#committed-offsets",
+    "list groups on all brokers": "bootstrapping|list_groups",
+    "describe groups": "describe_groups",
+    "error codes": "errors.html",
+    "retriable errors": "errors.html|framing",
+    "offset out of range": "errors.html#1",
+    "message too large": "errors.html#10",
+    "max message bytes": "limits",
+    "message.max.bytes": "limits",
+    "fetch.max.bytes": "limits",
+    "maximum string length": "limits|types.html#STRING",
+    "topic name length": "limits",
+    "offset metadata size": "limits",
+    "sasl.server.max.receive.size": "limits",
+    "group.max.size": "limits",
+    "connections.max.idle.ms": "limits|framing",
+    "why custom protocol": "design",
+    "why binary protocol": "design",
+    "why tcp": "design|framing",
+    "why not json": "design",
+    "why not many protocols": "design",
+    "bnf": "reading.html#grammars",
+    "grammar": "reading.html#grammars",
+    "tagged fields": "flexible.html#tagged-fields",
+    "tag buffer": "flexible.html#tagged-fields|TAG_BUFFER",
+    "compact string": "COMPACT_STRING",
+    "unsigned varint": "types.html#UNSIGNED_VARINT",
+    "first flexible version": "flexible",
+    "ignorable": "types|versions|flexible",
+    "first request byte by byte": "first-request",
+    "hello world": "first-request",
+    "share fetch acknowledge": "share_acknowledge|share_fetch|groups.html#share",
+    "acquired records": "acquired_records|groups.html#share",
+    "delivery count": "delivery_count|groups",
+    "two phase commit": "KIP-939|transactions|two_phase|enable2_pc",
+    "transaction timeout": "transaction_timeout_ms|limits",
+    "fencing": "transactions|errors",
+    "zombie": "transactions",
+    "envelope": "api/envelope",
+    "quotas": "framing.html#errors|client_quotas",
+    "raft voters": "raft_voter|voters",
+    "log segment": "log-files",
+    "index file": "log-files",
+    "topic id": "topic_id",
+    "preferred read replica": "preferred_read_replica",
+    "rack awareness": "rack_id|rack",
+    "follower fetching": "bootstrapping|fetching|preferred_read_replica",
+}
+"""What readers of the old pages about the protocol look for, each with a pattern for one of the first four hits."""
+
+TASKS = {
+    "topic ids of Fetch": (
+        "fetch topic id",
+        {"api/fetch.html#request.topics.topic_id": ["13+"], "api/fetch.html#request-history": ["KIP-516", "3.1.0"]},
+    ),
+    "Metadata 9 to 13": (
+        "metadata 9 10",
+        {"api/metadata.html#request-history": ["KIP-516", "from version 12 on", "KIP-1102"]},
+    ),
+    "the response to ApiVersions 3": (
+        "header of ApiVersions response",
+        {"guide/framing.html#headers": ["always have header 0, because"]},
+    ),
+    "the bytes of ApiVersions 3": (
+        "ApiVersions 3",
+        {
+            "api/api_versions.html#request-bytes": ["client_software_name"],
+            "api/api_versions.html#response-bytes": ["ResponseHeader v0"],
+        },
+    ),
+    "APIs that 4.0 removed": (
+        "4.0 removed",
+        {
+            "releases/4.0.0.html#Removed-APIs": [
+                "LeaderAndIsr",
+                "StopReplica",
+                "UpdateMetadata",
+                "ControlledShutdown",
+            ],
+            "releases/4.0.0.html#Removed-versions": ["Produce 0-2", "Fetch 0-3"],
+        },
+    ),
+    "the clients that 4.0 refuses": (
+        "old clients new brokers",
+        {"guide/compatibility.html": ["clients before 2.1", "KIP-896", "2.1 to 3.9"]},
+    ),
+    "error 87": (
+        "87",
+        {"errors.html#87": ["INVALID_RECORD", "Produce"], "api/produce.html#errors": ["A record breaks a rule"]},
+    ),
+    "tagged fields": (
+        "tagged fields",
+        {"guide/flexible.html#tagged-fields": ["skips it by its size", "08", "8 bytes follow", "Tags ascend"]},
+    ),
+    "the range of the CRC": (
+        "record batch",
+        {"guide/records.html#record-batch": ["covered by the CRC", "CRC-32C of all that follows", "17"]},
+    ),
+    "member epoch -1": (
+        "member epoch -1",
+        {"guide/groups.html#consumer-groups-of-kip-848": ["-1 to leave", "-2 to leave for a restart"]},
+    ),
+    "KIPs of ShareFetch": (
+        "ShareFetch",
+        {"api/share_fetch.html#request-history": ["KIP-932", "KIP-1206", "KIP-1222"]},
+    ),
+    "login": (
+        "sasl",
+        {
+            "guide/authentication.html#sasl": [
+                "SaslHandshake",
+                "auth_bytes",
+                "alice",
+                "closes the connection",
+                "a byte 01",
+            ]
+        },
+    ),
+    "order and pipelining": (
+        "pipelining",
+        {"guide/framing.html#order": ["one at a time and answers them in order", "several requests"]},
+    ),
+    "size limits": (
+        "size limit",
+        {
+            "guide/limits.html": [
+                "message.max.bytes",
+                "max.message.bytes",
+                "max.request.size",
+                "55 MiB",
+                "replica.fetch.max.bytes",
+                "4,096 bytes",
+                "512 KiB",
+                "group.max.size",
+                "32,767 bytes",
+            ]
+        },
+    ),
+}
+"""Tasks of readers: the query, and the places within its first hits, or a click from there, with the facts."""
+
 
 def ask(site: Mapping[str, str], folder: Path, *queries: str) -> dict[str, Any]:
     """The groups of each query: titles, and hits as paths, texts and numbers of what they stand for."""
@@ -109,6 +372,46 @@ def test_what_is_meant_is_found_first(site: Mapping[str, str], tmp_path: Path) -
     wrong = {
         query: first[query] for query, wanted in FIRST.items() if not re.search(rf"{re.escape(wanted)}", first[query])
     }
+    assert wrong == {}
+
+
+def test_statements_of_the_old_pages_are_found(site: Mapping[str, str], tmp_path: Path) -> None:
+    found = ask(site, tmp_path, *STATEMENTS)
+    first = {
+        query: [" ".join(map(str, hit)) for _, hits in groups for hit in hits][:4] for query, groups in found.items()
+    }
+    wrong = {
+        query: hits
+        for query, hits in first.items()
+        if not any(re.search(STATEMENTS[query], hit, re.IGNORECASE) for hit in hits)
+    }
+    assert wrong == {}
+
+
+def said(page: str, anchor: str) -> str:
+    """The text of a section, of a row of a table, or of a page."""
+    if anchor:
+        before, start, text = page.partition(f' id="{anchor}"')
+        assert start, anchor
+        tag = before.rpartition("<")[2].split()[0]
+        end = re.search(rf"<h[1-{tag[1]}]\b", text) if re.fullmatch("h[1-6]", tag) else re.search("</tr>", text)
+        page = text[: end.start() if end else None]
+    page = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    return " ".join(unescape(re.sub(r"<wbr>|<[^>]+>", lambda tag: "" if tag[0] == "<wbr>" else " ", page)).split())
+
+
+def test_tasks_need_two_clicks_at_most(site: Mapping[str, str], tmp_path: Path) -> None:
+    """The first click is on a hit, the second on a section of its page or on a link there."""
+    found = ask(site, tmp_path, *(query for query, _ in TASKS.values()))
+    wrong: dict[str, object] = {}
+    for task, (query, places) in TASKS.items():
+        hits = [hit[0].partition("#")[0] for _, group in found[query] for hit in group][:4]
+        for place, facts in places.items():
+            path, _, anchor = place.partition("#")
+            if path not in hits and not any(os.path.relpath(path, Path(hit).parent) in site[hit] for hit in hits):
+                wrong[f"{task}: the way to {place}"] = hits
+            if missing := [fact for fact in facts if fact not in said(site[path], anchor)]:
+                wrong[f"{task}: {place}"] = missing
     assert wrong == {}
 
 
