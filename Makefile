@@ -142,6 +142,9 @@ sanitizer: $(READY)  ## the same, natively with AddressSanitizer: needs gcc and 
 attack: $(READY)  ## a million broken definitions, archives, captures, segments and logs, each under limits of its own
 	$(BIN)/python -m tests.attack
 
+pyright: $(READY)  ## check the types of all generated code as pyright's strict mode does, in about a minute
+	$(BIN)/basedpyright -p tests/typing/pyright.json --pythonpath $(BIN)/python
+
 crosscheck: $(READY)  ## compare franz-go's definitions with ours, version by version: needs git; REPOSITORY=clone COMMIT=…
 	$(BIN)/python -m tools.crosscheck $(if $(REPOSITORY),--repository $(REPOSITORY)) $(if $(COMMIT),--commit $(COMMIT))
 

@@ -28,6 +28,7 @@ def emit_models(group: ModuleGroup, *, package: str) -> Artifact:
         "folder": folder,
         "codec": codec,
         "uuids": any("Uuid" in annotation for _, _, attributes in models for _, annotation, _ in attributes),
+        "optional": any("OPTIONAL" in annotation for _, _, attributes in models for _, annotation, _ in attributes),
         "models": models,
     }
     return Artifact(path=f"models/{group.file}", text=render("model.jinja", module=module))
