@@ -131,10 +131,10 @@ def test_a_generated_package_is_not_replaced_by_outputs(run: Run, tmp_path: Path
 
 
 def test_outputs_are_not_replaced_by_a_generated_package(run: Run, tmp_path: Path) -> None:
-    before = run({"a.txt.jinja": "1"}, out=tmp_path / "clock").files
+    run({"a.txt.jinja": "1"}, out=tmp_path / "clock")
     result = CliRunner().invoke(main, ["generate", str(CLOCKWORK), "--package", "clock", "--out", str(tmp_path)])
     assert (result.exit_code, "holds files of `kwirec emit`: choose another folder" in result.stderr) == (2, True)
-    assert run({"a.txt.jinja": "1"}, out=tmp_path / "clock", check=True).files == before
+    assert sorted(path.name for path in (tmp_path / "clock").iterdir()) == ["a.txt", "manifest.json"]
 
 
 def test_python_is_formatted_by_black_and_others_by_a_command(run: Run) -> None:
