@@ -1,4 +1,4 @@
-"""Pictures of a page of each kind, for people to look at: light, dark, on a phone and printed.
+"""Pictures of a page of each kind, for people to look at: light and dark, from phones to wide screens, and printed.
 
 They are kept in the folder that ``KWIRE_PICTURES`` names (``make guide-check``, and CI, which uploads it).
 """
@@ -20,10 +20,10 @@ pytestmark = [
     pytest.mark.slow,
 ]
 
+DARK = "--blink-settings=preferredColorScheme=0"
 VIEWS = {
-    "light": ("1400,4000",),
-    "dark": ("1400,4000", "--blink-settings=preferredColorScheme=0"),
-    "phone": ("500,4000",),
+    **{f"light-{width}": (f"{width},4000",) for width in (390, 820, 1280, 1920)},
+    **{f"dark-{width}": (f"{width},4000", DARK) for width in (390, 820, 1280, 1920)},
     "print": ("794,4492",),  # four sheets of A4 at 96 dots an inch
 }
 """The size of the window, and options of the browser."""
