@@ -36,6 +36,7 @@ from kwire_inspect.command.engines import LocalEngine
 from kwire_inspect.command.reports import SHOWN, clients_report, usage_of
 from kwire_inspect.inputs import Inputs, find
 from kwire_inspect.options import BrokenInputError, OptionError
+from kwire_inspect.reports import client_usage
 from kwire_inspect.schemas import RECORDS
 from kwire_inspect.segments import record_batches, splits
 from kwire_inspect.storage import Window
@@ -419,10 +420,12 @@ def test_clients_are_counted_as_reports_count_them() -> None:
     assert clients_report(rows[:1], 7).summary == ("At least 1 client seen.",)
 
 
+@pytest.mark.parametrize("limited", [reports, client_usage])
 def test_of_very_many_clients_some_are_listed_and_the_others_counted(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, limited: object
 ) -> None:
-    monkeypatch.setattr(reports, "MAX_ROWS", 1)
+    """Whether the rows of the table are many, or those of the report."""
+    monkeypatch.setattr(limited, "MAX_ROWS", 1)
     capture = write_pcap(tmp_path / "a.pcap", packets(recorded("kafka-python-on-3.9.1")[0]))
     assert run(["clients", str(capture), "--format", "json", "--out", str(tmp_path / "out"), "-q"]) == 0
     told = json.loads(capsys.readouterr().out)
