@@ -18,6 +18,7 @@ from kwire_inspect.schemas import CLIENTS, EXCHANGES, PROBLEMS
 from kwire_inspect.stored import Origin
 from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
+from tests.support.capture_files import packets, recorded, write_pcap
 from tests.support.report_rows import START, client, exchange, table_of, write_rows
 
 ORIGIN = Origin("2 captures", (), "monday")
@@ -103,6 +104,19 @@ def test_census_reads_the_exchanges_if_there_are_any(
         ["Metadata", "Produce"] if with_exchanges else None
     )
     assert how == {"releases": RELEASES, "min_coverage": 7, "protocol": PROTOCOL}
+
+
+def test_census_reads_its_inputs_once(made: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, read = list[str](), LocalEngine.read
+
+    def noted(self: LocalEngine, table: str, *given: Any) -> Any:
+        asked.append(table)
+        return read(self, table, *given)
+
+    monkeypatch.setattr(LocalEngine, "read", noted)
+    capture = write_pcap(tmp_path / "a.pcap", packets(recorded("kafka-python-on-3.9.1")[0]))
+    assert run(["census", str(capture), "--out", str(tmp_path / "out"), "-q"]) == 0
+    assert (len(made), asked) == (1, ["exchanges", "refusals"])
 
 
 def test_latency_has_the_error_codes_of_the_package(made: list[Any], tables: Path, tmp_path: Path) -> None:
