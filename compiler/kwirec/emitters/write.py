@@ -39,7 +39,7 @@ LIBRARIES = (".so", ".pyd")
 LINE_LENGTH = 118
 PROCESSES = 2
 TOOLS = ("black", "format ")
-"""How the entries of the manifest begin that say what formatted the files."""
+"""Prefixes of the entries for formatters in the manifest."""
 TEMPLATES = "templates"
 """The entry of the manifest that only outputs of ``kwirec emit`` have."""
 _PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
