@@ -1,7 +1,7 @@
-"""Reads packet captures into ordered pieces of TCP streams, without Spark or Kafka.
+"""Reassembles the TCP streams in packet captures, without Spark or Kafka.
 
-From pcap and pcapng files, plain or compressed, come a ``Piece`` for each run of bytes, gap and end of a connection,
-and a ``Broken`` for each error of a file.
+Reading pcap and pcapng files, plain or compressed, yields a ``Piece`` for each run of bytes, each gap and each end of
+a connection, and a ``Broken`` for each problem of a file.
 """
 
 from kwire_inspect.capture.ordering import Piece

@@ -1,4 +1,4 @@
-"""Searches all positions of a buffer at once for the next packet of a pcap file, where many are possible."""
+"""Finds the next packet of a pcap file by checking all positions of a buffer at once, where many are candidates."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ if TYPE_CHECKING:
     Places = npt.NDArray[np.int64]
 
 PIECE = 1 << 16
-"""Number of positions that are examined together."""
+"""Number of positions to examine at a time."""
 
 
 class Headers:
-    """Finds positions that ``plausible`` of a ``Mark`` accepts: a header that another header or the end of the file
-    follows.
+    """Finds positions that the ``plausible`` function of a ``Mark`` accepts: a header, followed by another header or
+    by the end of the file.
 
-    ``times`` and ``sizes`` are the minimum and maximum of a packet. ``head`` is the size of a header.
+    ``times`` and ``sizes`` are the minimum and maximum packet time, in seconds since the epoch, and packet size, in
+    bytes. ``head`` is the size of a header in bytes.
     """
 
     def __init__(self, order: str, head: int, times: tuple[int, int], sizes: tuple[int, int]) -> None:
         self._order, self._head, self._times, self._sizes = order, head, times, sizes
 
     def first(self, buffer: bytes, start: int, stop: int) -> int:
-        """Return the first position from ``start`` up to ``stop``, or -1."""
+        """Return the first such position in ``range(start, stop)``, or -1."""
         data = np.frombuffer(buffer, np.uint8)
         for begin in range(start, stop, PIECE):
             places = np.arange(begin, min(begin + PIECE, stop), dtype=np.int64)
@@ -39,7 +40,7 @@ class Headers:
         return -1
 
     def _headers(self, data: npt.NDArray[np.uint8], places: Places) -> tuple[Places, Places]:
-        """Return the places of possible headers, and the ends of their packets."""
+        """Return the positions in ``places`` that may hold a header, and the ends of their packets."""
         places = places[places <= len(data) - self._head]
         seconds = self._word(data, places)
         places = places[(seconds >= self._times[0]) & (seconds <= self._times[1])]
@@ -50,7 +51,7 @@ class Headers:
         return places, places + self._head + size[good]
 
     def _word(self, data: npt.NDArray[np.uint8], places: Places) -> Places:
-        """Return the four-byte numbers at these places."""
+        """Return the 32-bit numbers at the given positions."""
         shifts = (0, 8, 16, 24) if self._order == "<" else (24, 16, 8, 0)
         word = np.zeros(len(places), np.int64)
         for index, shift in enumerate(shifts):

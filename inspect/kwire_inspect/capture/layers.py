@@ -1,7 +1,8 @@
-"""The headers before TCP: of links, of IP and of tunnels.
+"""Readers of the headers before TCP: link layers, IP and tunnels.
 
-Links are Ethernet with VLAN tags, LLC, Linux cooked, PPP, PPPoE and MPLS; tunnels are GRE with ERSPAN, VXLAN, Geneve
-and EtherIP, and IP in IP. A layer is a function that reads its header and returns the name of the next layer.
+The link layers are Ethernet with VLAN tags, LLC, Linux cooked, PPP, PPPoE and MPLS. The tunnels are GRE with ERSPAN,
+VXLAN, Geneve, EtherIP, and IP in IP. A layer is a function that reads its header and returns the name of the next
+layer.
 """
 
 from __future__ import annotations
@@ -20,32 +21,32 @@ from kwire_inspect.capture.walk import (
 
 LLC_SNAP = b"\xaa\xaa\x03"
 ETHERNET = 1
-"""Link type in pcap files."""
+"""Link type of Ethernet in pcap files."""
 ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
-"""Organizations in SNAP whose protocols are EtherTypes [RFC 1042, IEEE 802.1H]."""
+"""SNAP organization codes whose protocol numbers are EtherTypes [RFC 1042, IEEE 802.1H]."""
 MIN_TYPE = 0x0600
-"""Minimum EtherType. A smaller number in its place is the size of the payload [IEEE 802.3]."""
+"""Minimum EtherType. A smaller number in the same field is the payload size in bytes [IEEE 802.3]."""
 PPP_CONTROL = 0x4000
-"""First PPP protocol number that controls the link."""
+"""First number of the PPP protocols that control the link."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
 EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
 MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
-"""Bits of the fragment field of IPv4."""
+"""Bits of the IPv4 fragment field: more fragments, don't fragment, and the fragment offset."""
 BAD = "IP headers that contradict themselves"
 VXLAN_PORTS, VXLAN_GPE_PORT, GENEVE_PORT, MPLS_PORT = {4789, 8472}, 4790, 6081, 6635
 TUNNEL_PORTS = VXLAN_PORTS | {VXLAN_GPE_PORT, GENEVE_PORT}
-"""Ports of tunnels with headers of eight bytes."""
+"""UDP ports of tunnels with eight-byte headers."""
 INSTANCE, GPE = 0x08, 0x04
-"""Flags of VXLAN: a valid network number, and a protocol in the last reserved byte."""
+"""VXLAN flags: the network identifier is valid, and the fourth byte is the protocol number."""
 GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
 CARRYING_PORTS = {1701: "L2TP", 2152: "GTP", 3544: "Teredo", 4500: "ESP", 4754: "GRE", 5247: "CAPWAP", 6080: "GUE"}
-"""UDP ports in IANA's registry whose packets may contain other packets, which are not read."""
+"""UDP ports registered with IANA whose packets may contain other packets. These are not read."""
 WIREGUARD = {b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0", b"\4\0\0\0"}
 WIREGUARD_PORT = 51820
 CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
-"""Flags of GRE."""
+"""GRE flags."""
 IP_IN_ERSPAN = 2
-"""Protocol number in ERSPAN III of mirrored IP, in place of Ethernet."""
+"""ERSPAN III frame type of mirrored IP packets. Other types are read as Ethernet frames."""
 _IPV4 = {bytes([0x40 | size]) for size in range(5, 16)}
 
 
@@ -82,12 +83,12 @@ def llc(walk: Walk) -> str:
 
 
 def cooked(walk: Walk) -> str:
-    """Read a header of Linux cooked capture [LINKTYPE_LINUX_SLL]."""
+    """Read a Linux cooked capture header [LINKTYPE_LINUX_SLL]."""
     return _cooked(walk, walk.take(16) + 14)
 
 
 def cooked2(walk: Walk) -> str:
-    """Read a header of Linux cooked capture, version 2 [LINKTYPE_LINUX_SLL2]."""
+    """Read a Linux cooked capture header, version 2 [LINKTYPE_LINUX_SLL2]."""
     return _cooked(walk, walk.take(20))
 
 
@@ -101,7 +102,7 @@ def _cooked(walk: Walk, at: int) -> str:
 
 
 def loopback(walk: Walk) -> str:
-    """Read four bytes with an address family, which operating systems number differently."""
+    """Skip the four-byte address family, which operating systems number differently."""
     walk.take(4)
     return "ip"
 
@@ -115,7 +116,7 @@ def cisco_hdlc(walk: Walk) -> str:
 
 
 def pppoe(walk: Walk) -> str:
-    """Read the header of a session [RFC 2516]."""
+    """Read the header of a PPPoE session [RFC 2516]."""
     walk.enter("PPPoE")
     at = walk.take(6)
     if walk.buffer[at : at + 2] != b"\x11\0":
@@ -127,7 +128,9 @@ def pppoe(walk: Walk) -> str:
 
 
 def ppp(walk: Walk) -> str:
-    """Read the protocol, in one or two bytes [RFC 1661], with or without address and control [RFC 1662]."""
+    """Read a protocol number of one or two bytes [RFC 1661], after the address and control fields, if present [RFC
+    1662].
+    """
     if walk.buffer[walk.at : walk.at + 2] == b"\xff\x03":
         walk.take(2)
     at = walk.take(1)
@@ -140,8 +143,9 @@ def ppp(walk: Walk) -> str:
 
 
 def mpls(walk: Walk) -> str:
-    """Read a stack of labels [RFC 3032]. No field names the next layer: IP, or Ethernet with or without a control
-    word [RFC 4385].
+    """Read an MPLS label stack [RFC 3032].
+
+    No field identifies the next layer. It is IP, or Ethernet with or without a control word [RFC 4385].
     """
     walk.enter("MPLS")
     while not walk.buffer[walk.take(4) + 2] & 1:
@@ -161,7 +165,7 @@ def mpls(walk: Walk) -> str:
 
 
 def looks_like_ip(walk: Walk, at: int) -> bool:
-    """Return whether an IP packet of a fitting size may begin here."""
+    """Return whether an IP packet that fits into the remaining bytes may begin at ``at``."""
     buffer, room = walk.buffer, walk.end - at
     if buffer[at] >> 4 == 4:
         return buffer[at] & 15 >= 5 and (buffer[at] & 15) * 4 <= walk.number(at + 2) <= room
@@ -169,8 +173,8 @@ def looks_like_ip(walk: Walk, at: int) -> bool:
 
 
 class FragmentError(Exception):
-    """A fragment ends the walk. Its attributes are the packet, the position in it, and whether it is the last
-    fragment.
+    """Raised when a walk reaches a fragment. ``number`` identifies its packet, ``at`` is its byte offset in the
+    packet, and ``last`` marks the last fragment.
     """
 
     def __init__(self, number: int, at: int, *, last: bool) -> None:
@@ -179,7 +183,7 @@ class FragmentError(Exception):
 
 
 def ip(walk: Walk) -> str:
-    """Read the IP version of the first byte."""
+    """Return the IP layer whose version is in the first byte."""
     kind = walk.buffer[walk.take(1)] >> 4
     walk.at -= 1
     if kind not in (4, 6):
@@ -217,19 +221,19 @@ def ipv6(walk: Walk) -> str:
 
 
 def _inside_of_ip(walk: Walk, name: str) -> None:
-    """Note a tunnel if IP follows another IP header."""
+    """Enter a tunnel if an IP header has already been read."""
     if walk.ends:
         walk.enter(name)
 
 
 def after_ip(walk: Walk) -> str:
-    """Return the layer after IP and its extensions."""
+    """Return the layer after the IP header or IPv6 extension that was just read."""
     if walk.protocol == AUTHENTICATION or (walk.protocol in EXTENSIONS and len(walk.ends) > 8):
         return "extension"
     if walk.protocol == FRAGMENT and len(walk.ends) > 8:
         at = walk.take(8)
         walk.protocol, fragment = walk.buffer[at], walk.number(at + 2)
-        if fragment & 0xFFF9:  # otherwise it is the only fragment
+        if fragment & 0xFFF9:  # otherwise the packet has only this fragment
             number = int.from_bytes(walk.buffer[at + 4 : at + 8], "big")
             raise FragmentError(number, fragment & 0xFFF8, last=not fragment & 1)
         return "protocol"
@@ -237,7 +241,7 @@ def after_ip(walk: Walk) -> str:
 
 
 def extension(walk: Walk) -> str:
-    """Read an extension of IPv6 [RFC 8200], or the authentication header of either version [RFC 4302]."""
+    """Read an IPv6 extension header [RFC 8200], or an authentication header of either IP version [RFC 4302]."""
     kind, at = walk.protocol, walk.take(2)
     size = walk.buffer[at + 1]
     walk.protocol = walk.buffer[at]
@@ -288,7 +292,7 @@ def etherip(walk: Walk) -> str:
 
 
 def udp(walk: Walk) -> str:
-    """Recognize tunnels in UDP by their headers. On the tunnels' own ports, a smaller part of the header suffices."""
+    """Recognize UDP tunnels by their headers. On a tunnel's own port, fewer header fields have to match."""
     at = walk.take(8)
     source, target = walk.number(at), walk.number(at + 2)
     if target in TUNNEL_PORTS and walk.stop < min(walk.at + 8, walk.end):
@@ -341,7 +345,7 @@ def _geneve(walk: Walk, port: int) -> str:
 
 
 def _is_frame(walk: Walk, at: int) -> bool:
-    """Return whether an Ethernet frame with a supported payload may begin here."""
+    """Return whether an Ethernet frame with a supported payload may begin at ``at``."""
     if walk.stop < at + 15:
         return False
     kind = walk.number(at + 12)

@@ -1,7 +1,7 @@
-"""Reads names of addresses from name resolution blocks of pcapng files [draft-ietf-opsawg-pcapng, 4.5].
+"""Reads host names from the name resolution blocks of pcapng files [draft-ietf-opsawg-pcapng, 4.5].
 
-Programs write these blocks before the first packet or after the last packet. Only both ends of a file are searched,
-so no file is read whole. Compressed files and the standard input are searched only at the beginning.
+Programs write these blocks before the first packet or after the last, so only the two ends of a file are searched.
+Compressed files and the standard input are searched only at the beginning.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from kwire_inspect.storage import STDIN, DamagedStreamError, Window, is_compress
 NAMES = 4
 PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
 NEAR = 1 << 20
-"""Bytes to search at the beginning and at the end of a file."""
+"""Number of bytes to search at each end of a file."""
 MAX_NAMES, MAX_LENGTH = 100_000, 255
-"""Maximum number of names, and maximum characters of a name. DNS names have at most 253."""
+"""Maximum number of names, and maximum length of a name in characters. DNS names have at most 253."""
 SIZES = {1: 4, 2: 16}
-"""Address sizes in bytes by the type of the record: IPv4 and IPv6."""
+"""Address sizes in bytes, by record type: IPv4 and IPv6."""
 
 
 def address_names(paths: Sequence[str]) -> dict[str, str]:
-    """Return the first name of each address in captures. Skip unreadable files: readers of packets report them."""
+    """Return the first name of each address in the captures. Skip unreadable files, which packet readers report."""
     return _first(pair for names in map_inputs(_of_file, paths) for pair in names.items())
 
 
@@ -34,7 +34,7 @@ def _of_file(path: str) -> dict[str, str]:
 
 
 def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the first name of each address. Stop at ``MAX_NAMES``, or at the first error."""
+    """Return the first name of each address, for at most ``MAX_NAMES`` addresses. Stop at the first error."""
     found: dict[str, str] = {}
     with suppress(OSError, DamagedStreamError):
         for address, name in names:
@@ -44,7 +44,7 @@ def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _blocks(path: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the blocks with names, each with its byte order."""
+    """Yield each name resolution block with its byte order."""
     with closing(Window(path, peek=True)) as window:
         while len(window.buffer) < 12 and window.advance(0):
             pass
@@ -80,7 +80,7 @@ def _number(data: bytes, at: int, order: str) -> int:
 
 
 def _size(data: bytes, at: int, order: str) -> int:
-    """Return the size of a complete block, or 0."""
+    """Return the size in bytes of the block at ``at``, or 0 if no complete block is there."""
     if not 0 <= at <= len(data) - 12:
         return 0
     size = _number(data, at + 4, order)

@@ -1,10 +1,11 @@
-"""Puts the bytes of one connection in order, despite lost, repeated and late packets [RFC 9293].
+"""Puts the bytes of a connection in order, despite lost, repeated and late packets [RFC 9293].
 
-A capture differs from the traffic that the ends saw. It may begin late, miss packets that arrived, repeat packets or
-reorder them. The other side's acknowledgements show which bytes arrived.
+A capture differs from the traffic that the two ends saw. It may begin late, lack packets that arrived, and repeat or
+reorder packets. The acknowledgements of the other side show which bytes arrived.
 
-A packet is delivered when it continues its direction, and when all data that it acknowledges has been delivered. So
-no response comes before its request. Packets wait for missing data. After a limit, the missing data is a gap.
+A packet is delivered when it continues its direction and all data that it acknowledges has been delivered, so no
+response comes before its request. Packets wait for missing data up to a limit. Beyond it, the missing data becomes a
+gap.
 """
 
 from __future__ import annotations
@@ -24,34 +25,34 @@ if TYPE_CHECKING:
 MASK: Final = 0xFFFFFFFF
 HALF: Final = 1 << 31
 FAR: Final = 1 << 30
-"""Maximum bytes of a window [RFC 7323]. A packet farther away belongs to another connection."""
+"""Maximum window size in bytes [RFC 7323]. A packet farther away belongs to another connection."""
 PieceKind = Literal["data", "gap", "closed"]
 MAX_BYTES: Final = 4 << 20
 MAX_PACKETS: Final = 1000
-"""Maximum bytes and packets that wait on a connection."""
+"""Maximum number of bytes and of packets that wait on a connection."""
 PACKET_SIZE: Final = 512
-"""Approximate memory of a packet without its data, in bytes."""
+"""Approximate memory of a packet in bytes, without its data."""
 PATIENCE: Final = 1.0
-"""Maximum seconds that a packet waits for bytes that the other side has already received."""
+"""Maximum time, in seconds, that a packet waits for bytes that the other side has already received."""
 
 
 def unwrapped(number: int, near: int) -> int:
-    """Return the byte count nearest to ``near`` that a sequence number can represent."""
+    """Return the byte count nearest to ``near`` whose low 32 bits are the sequence number ``number``."""
     return near + ((number - near + HALF) & MASK) - HALF
 
 
 @mypyc_attr(serializable=True)
 @dataclass(slots=True, eq=False)
 class TcpStream:
-    """One direction of a connection: its position, and packets that arrived early [RFC 9293, section 3.4].
+    """One direction of a connection: its position, and the packets that arrived early [RFC 9293, section 3.4].
 
-    Counts are sequence numbers that do not wrap; None until they are known.
+    Counts are sequence numbers that do not wrap. They are ``None`` until known.
 
     ======  ==================================================================================
     isn     initial sequence number, if a SYN was seen
     first   count of the first byte that could have been delivered
-    next    count of the byte to be delivered next
-    heard   first acknowledgement of the other side; a sequence number
+    next    count of the next byte to deliver
+    heard   first acknowledgement from the other side, as a sequence number
     acked   end of the bytes that the other side has received; a sequence number while next is unknown
     ended   whether a FIN was delivered
     held    heap of waiting packets, as (count, order of arrival, packet)
@@ -68,10 +69,11 @@ class TcpStream:
     held: list[tuple[int, int, Packet]] = field(default_factory=list)
 
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
-        """Note the first packet of this direction: ``size`` bytes from ``seq`` on.
+        """Begin this direction with its first packet, which has ``size`` bytes from ``seq`` on.
 
-        Bytes before it that the other side has are missing if the handshake was seen, else before the capture. A
-        single byte that the other side already has is a keep-alive probe [RFC 9293, 3.8.4].
+        Earlier bytes that the other side does not yet have are missing if the handshake was captured. Otherwise they
+        were sent before the capture. A single byte that the other side already has is a keep-alive probe [RFC 9293,
+        3.8.4].
         """
         start = seq
         if self.heard is not None:
@@ -83,7 +85,7 @@ class TcpStream:
             self.acked = unwrapped(self.acked & MASK, start)
 
     def acknowledge(self, ack: int) -> None:
-        """Note an acknowledgement of the other side. Ignore it if it is out of range."""
+        """Note an acknowledgement from the other side. Ignore it if it is out of range."""
         if self.acked is None:
             self.heard = ack
             self.acked = ack if self.next is None else unwrapped(ack, self.next)
@@ -106,16 +108,17 @@ class TcpStream:
 
     @property
     def hole(self) -> int:
-        """Number of missing bytes here that the other side has received."""
+        """Number of missing bytes in this direction that the other side has received."""
         if self.next is None or self.acked is None or self.ready:
             return 0
         end = min(self.acked, self.held[0][0]) if self.held else self.acked
         return max(end - self.next, 0)
 
     def missing_at_end(self, *, closing: bool) -> int:
-        """Return the number of missing bytes at the end that the other side has received.
+        """Return the number of bytes missing at the end that the other side has received.
 
-        A FIN counts as a byte if the connection was ``closing``, or if only one byte is missing.
+        The last byte is assumed to be a FIN, and is not counted, if the connection was ``closing`` or only one byte
+        is missing.
         """
         if self.acked is None or self.heard is None or self.ended:
             return 0
@@ -124,7 +127,7 @@ class TcpStream:
 
 
 def length(packet: Packet) -> int:
-    """Return the number of sequence numbers that a packet uses, including one for a FIN."""
+    """Return the number of sequence numbers that a packet occupies, including one for a FIN."""
     return len(packet.data) + packet.missing + (packet.flags & FIN)
 
 
@@ -134,14 +137,14 @@ class Piece:
     """The next event of a connection.
 
     ======  =========================================================================================================
-    data    ``data`` are the next bytes sent in ``direction``; ``size`` is their number
-    gap     the capture lacks ``size`` bytes sent in ``direction``; 0 if their number is unknown
-    closed  the connection, or the capture, ended; nothing follows for this connection. ``size`` is 1 if ``direction``
-            was the first to close it, by a FIN or a reset; 0 if neither did
+    data    ``data`` holds the next bytes sent in ``direction``; ``size`` is their number
+    gap     the capture lacks ``size`` bytes sent in ``direction``, or an unknown number of bytes if ``size`` is 0
+    closed  the connection or the capture ended, and no more pieces of this connection follow. ``size`` is 1 if
+            ``direction`` was the first to close it, by a FIN or a reset, and 0 if neither side closed it
     ======  =========================================================================================================
 
-    ``source`` and ``position`` locate its packet: path of the file, and byte offset in the uncompressed file.
-    ``time`` is in seconds since the epoch and never decreases on a connection.
+    ``source`` is the path of the file that contains the packet, and ``position`` the packet's byte offset in the
+    uncompressed file. ``time`` is in seconds since the epoch and never decreases within a connection.
     """
 
     connection: Connection
@@ -182,10 +185,12 @@ class Piece:
 
 
 class Ordering:
-    """Both directions of a connection. Packets in the ``forward`` direction have the connection's own key.
+    """Orders the packets of both directions of a connection. In the ``forward`` direction, packets have the
+    connection's key.
 
-    ``waiting`` is the number of packets that both directions hold. ``time`` is the time of the last delivery.
-    ``source`` and ``position`` locate the last packet. ``closing`` is the first direction to end.
+    ``waiting`` is the number of packets that wait in both directions. ``time`` is the time of the last delivery, in
+    seconds since the epoch. ``source`` and ``position`` locate the last packet. ``closing`` is the direction that
+    ended first.
     """
 
     __slots__ = (
@@ -232,7 +237,7 @@ class Ordering:
         return self._bytes + PACKET_SIZE * self.waiting
 
     def give_up(self) -> list[Piece]:
-        """Return the pieces of all waiting packets, with gaps before them."""
+        """Return the pieces of all waiting packets, with gaps for the missing bytes before them."""
         pieces: list[Piece] = []
         while self.waiting:
             self._give_up(pieces)
@@ -240,7 +245,7 @@ class Ordering:
         return pieces
 
     def close(self) -> list[Piece]:
-        """Return the remaining pieces after the last packet."""
+        """Return the pieces that remain after the last packet."""
         pieces = self.give_up()
         for lane, other in self._both():
             if missing := lane.missing_at_end(closing=other.ended):
@@ -252,7 +257,7 @@ class Ordering:
         return (self.forward, self.backward), (self.backward, self.forward)
 
     def _take(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> None:
-        """Note the sequence numbers of a packet, and let it wait if it has new data."""
+        """Record the sequence numbers of a packet, and let it wait if it has new data."""
         size = length(packet)
         if lane.next is None:
             lane.begin_at(seq, size, handshake=self.connection.complete)
@@ -269,7 +274,7 @@ class Ordering:
             heappush(lane.held, (count, self._order, packet))
 
     def _drain(self, pieces: list[Piece]) -> None:
-        """Deliver the data that is in order."""
+        """Deliver all data that is in order."""
         progress = bool(self.waiting)
         while progress:
             progress = False
@@ -279,7 +284,7 @@ class Ordering:
                     progress = True
 
     def _deliver(self, lane: TcpStream, pieces: list[Piece]) -> None:
-        """Deliver the new data of the next packet of a direction."""
+        """Deliver the new data of the next packet in a direction."""
         count, _, packet = heappop(lane.held)
         size = length(packet)
         self.waiting -= 1
@@ -290,7 +295,7 @@ class Ordering:
             return
         self.time = max(self.time, packet.time)
         data, missing = packet.data[old:], packet.missing - max(old - len(packet.data), 0)
-        if lane.ended and (data or missing > 0):  # so it was not a FIN
+        if lane.ended and (data or missing > 0):  # so the skipped byte was not a FIN
             pieces.append(self._piece("gap", lane, b"", 1, packet))
             lane.ended = False
         if data:
@@ -301,7 +306,7 @@ class Ordering:
         lane.next = count + size
 
     def _too_much(self, now: float) -> bool:
-        """Return whether packets have waited too long."""
+        """Return whether too many packets are waiting or a packet has waited too long."""
         if not self.waiting:
             return False
         if self.waiting > MAX_PACKETS or self._bytes > MAX_BYTES:
@@ -310,9 +315,9 @@ class Ordering:
         return now > oldest + PATIENCE and bool(self.forward.hole or self.backward.hole)
 
     def _give_up(self, pieces: list[Piece]) -> None:
-        """Deliver waiting data after a gap.
+        """Deliver the next waiting data, after a gap if necessary.
 
-        The gap has the bytes that the other side has received, or else the bytes before the next packet.
+        The gap covers the bytes that the other side has received, or else all bytes before the next packet.
         """
         lanes = (self.forward, self.backward)
         for lane, other in self._both():

@@ -1,4 +1,4 @@
-"""Reads the TCP packets of files in either format, in blocks and by time."""
+"""Reads the TCP packets of pcap and pcapng files, in blocks and in order of time."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 MORE: Final = 0x20
-"""Bit of IPv4's flags that the first fragment of a packet has. Its IP header is not followed by a whole packet."""
+"""IPv4 flag of the first fragment of a packet. Its IP header is not followed by a complete packet."""
 LONGEST: Final = 1 << 20
-"""Maximum bytes to read of a packet: twice the size that a network card merges."""
+"""Maximum number of bytes to read from a packet: twice the size to which network cards merge packets."""
 BEGINNING = 64
-"""Bytes that identify the format of a file. Decompression may yield fewer at first."""
+"""Number of bytes that identify the format of a file. Decompression may yield fewer at first."""
 Block = list[Packet | Broken]
-"""Packets that follow each other in a file, and the file's problems."""
+"""Consecutive packets of a file, and the file's problems."""
 
 
 def file_packets(
@@ -36,10 +36,10 @@ def file_packets(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Packet | Broken]:
-    """Yield the TCP packets of a file from ``start`` to ``end``, exclusive, and the file's problems.
+    """Yield the TCP packets of a file from ``start`` up to but excluding ``end``, and the file's problems.
 
-    Packets whose key is in ``passed`` are skipped as fast as possible. The set may grow meanwhile. ``secrets``
-    receives the key logs in the file.
+    Packets whose keys are in ``passed`` are skipped as fast as possible. The set may grow during the iteration.
+    ``secrets`` is called with each key log in the file.
     """
     for block in file_blocks(path, passed, start, end, secrets):
         yield from block
@@ -48,7 +48,7 @@ def file_packets(
 def file_blocks(
     path: str, passed: AbstractSet[bytes], start: float, end: float, secrets: Secrets | None
 ) -> Iterator[Block]:
-    """Yield the packets of ``file_packets`` in blocks of about 128 KB of the file. No block is empty."""
+    """Yield the items of ``file_packets`` in blocks, each from about 128 KB of the file. No block is empty."""
     report = Report(path, secrets)
     with closing(Window(path)) as window:
         sieve = Sieve(report, passed, start, end)
@@ -65,8 +65,8 @@ def file_blocks(
 
 
 class Sieve(Taker):
-    """Makes TCP packets of all packets that are not passed over. ``has_tcp`` says whether any packet had TCP, even if
-    it was passed over.
+    """Collects the TCP packets of a file, except those to skip. ``has_tcp`` says whether the file has any TCP packet,
+    skipped or not.
     """
 
     __slots__ = (
@@ -82,7 +82,7 @@ class Sieve(Taker):
     )
 
     def __init__(self, report: Report, passed: AbstractSet[bytes], start: float, end: float) -> None:
-        self._unwrapper: Unwrapper | None = None  # most files have no packet that needs one
+        self._unwrapper: Unwrapper | None = None  # most files have no packet that needs it
         self._report = report
         self._path = report.source
         self._passed = passed
@@ -93,12 +93,12 @@ class Sieve(Taker):
         self.has_tcp = False
 
     def taken(self) -> Block:
-        """Return the packets and problems since the last call."""
+        """Return the packets and problems found since the last call."""
         found, self._found = self._found, []
         return found
 
     def close(self) -> Block:
-        """Return the packets that the end of the file completes."""
+        """Return the packets that the end of the file completes, and the remaining problems."""
         last: Block = []
         if self._unwrapper is not None:
             self._unwrapper.has_tcp |= self.has_tcp
@@ -117,7 +117,7 @@ class Sieve(Taker):
             self._report.add(place, reason)
         ip = begin + link.header
         if link.header >= 0 and ip + 24 <= stop:
-            # In a packet with tags or options, other bytes are at the place of the key, and equal no key.
+            # In a packet with VLAN tags or IP options, the bytes at this offset are not the key and match no key.
             if buffer[ip] >> 4 == 6:
                 if buffer[ip + 8 : ip + 44] in self._passed:
                     self.has_tcp = True
@@ -138,7 +138,7 @@ class Sieve(Taker):
 
 
 def first_time(path: str) -> float:
-    """Return the time of the first packet of a file, or 0 if it has no packets."""
+    """Return the time of the first packet in a file, in seconds since the epoch, or 0 if the file has no packets."""
     with suppress(OSError, DamagedStreamError), closing(Window(path, peek=True)) as window:
         clock = _Clock()
         for _ in _records(window, Report(path), clock):
@@ -148,7 +148,7 @@ def first_time(path: str) -> float:
 
 
 class _Clock(Taker):
-    """Notes the time of the first packet."""
+    """Records the time of the first packet."""
 
     __slots__ = ("first",)
 
@@ -182,7 +182,10 @@ def capture_blocks(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Block]:
-    """Yield the TCP packets of all files by time, and errors. Arguments are as for ``file_packets``."""
+    """Yield blocks of the TCP packets of all files in order of time, and of the files' problems.
+
+    For the other arguments, see ``file_packets``.
+    """
     waiting = deque(sorted((first_time(path), path) for path in files))
     readers: list[_Reader] = []
     while readers or waiting:
@@ -195,7 +198,7 @@ def capture_blocks(
 
 
 class _Reader:
-    """The packets of a file. ``time`` is the time of the next packet."""
+    """Reads the packets of a file. ``time`` is the time of the next packet."""
 
     def __init__(self, blocks: Iterator[Block]) -> None:
         self._blocks = blocks
@@ -207,7 +210,7 @@ class _Reader:
         return not self._next
 
     def until(self, time: float) -> Iterator[Block]:
-        """Yield the next packet, and all packets up to ``time``."""
+        """Yield blocks with the next packet and all packets up to ``time``."""
         skipped = 1
         while self._next:
             block = self._next

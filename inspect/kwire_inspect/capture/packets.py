@@ -1,11 +1,11 @@
-"""TCP packets, and their evidence about the two ends of a connection.
+"""TCP packets, and the evidence in them about the two ends of a connection.
 
-In these frames TCP follows IP: Ethernet with tags, Linux cooked, loopback, raw. The link types are listed at
-https://www.tcpdump.org/linktypes.html.
+In the frames read here, TCP follows IP directly: Ethernet with VLAN tags, Linux cooked, loopback and raw IP. For the
+link types, see https://www.tcpdump.org/linktypes.html.
 
-Handshakes decide which end is the server. Without a handshake there are only hints: another connection's handshake
-with the same address and port, an end that many ends talk to, and Kafka's usual ports. The lower port means nothing:
-brokers listen on mapped and node ports, which are higher than their clients' ports.
+Handshakes show which end is the server. Without a handshake there are only hints: the handshake of another connection
+with the same address and port, an end with many peers, and Kafka's usual ports. A lower port is not a hint, because
+brokers listen on mapped ports and node ports, which are higher than their clients' ports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TAGS: Final = (0x8100, 0x88A8, 0x9100)
 PLAIN: Final = 0x45
 """First byte of an IPv4 header without options."""
 FRAGMENTED: Final = 0x3F
-"""Bits of the byte with IPv4's flags that only fragments have. The next byte may be 0 in any packet."""
+"""Bits in the flags byte of IPv4 that only fragments have. The next byte may be 0 in any packet."""
 U32: Final = 0xFFFFFFFF
 _ENDS = struct.Struct(">HH").unpack_from
 NAMES = {
@@ -53,13 +53,13 @@ NAMES = {
     239: "NFLOG",
     253: "Netlink",
 }
-"""Names of link types that are not supported."""
+"""Names of unsupported link types."""
 USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8))
-"""Ports of brokers and controllers in examples, images and most installations."""
+"""Ports of brokers and controllers in examples, container images and most installations."""
 MANY = 3
-"""Minimum peers of a server, and minimum ratio to the peers of the other end."""
+"""Minimum number of peers of a server, and minimum ratio to the number of peers of the other end."""
 MAX_ENDS = 1 << 16
-"""Maximum number of ends to keep. Each needs 200 bytes."""
+"""Maximum number of ends to keep, at 200 bytes each."""
 
 
 @mypyc_attr(acyclic=True)
@@ -67,8 +67,9 @@ MAX_ENDS = 1 << 16
 class Packet:
     """A TCP packet, or the captured part of it.
 
-    ``key`` is source address, target address, source port and target port, as in the packet. ``data`` is the captured
-    part of the payload, and ``missing`` the number of other bytes. ``source`` and ``position`` locate it in a file.
+    ``key`` is the source address, target address, source port and target port, as encoded in the packet. ``data`` is
+    the captured part of the payload, and ``missing`` the number of payload bytes that were not captured. ``source``
+    and ``position`` locate the packet in a file.
     """
 
     key: bytes
@@ -109,13 +110,13 @@ class Packet:
 
 
 def reverse(key: bytes) -> bytes:
-    """Return the key of packets in the other direction."""
+    """Return the key of packets in the opposite direction."""
     half = len(key) // 2 - 2
     return key[half : 2 * half] + key[:half] + key[-2:] + key[-4:-2]
 
 
 def ports_of(key: bytes) -> tuple[int, int]:
-    """Return the ports of source and target."""
+    """Return the source port and the target port."""
     source, target = _ENDS(key, len(key) - 4)
     return source, target
 
@@ -123,9 +124,9 @@ def ports_of(key: bytes) -> tuple[int, int]:
 def packet(
     buffer: bytes, start: i64, stop: i64, length: i64, link: Link, time: float, source: str, position: i64
 ) -> Packet | None:
-    """Return the TCP packet in ``buffer[start:stop]``, the captured part of ``length`` bytes.
+    """Return the TCP packet in ``buffer[start:stop]``, the captured part of a frame of ``length`` bytes.
 
-    Return ``None`` if TCP does not follow IP directly. Then ``unwrapping`` searches for it.
+    Return ``None`` if TCP does not follow IP directly. Such frames are left to ``unwrapping``.
     """
     ip = link.network(buffer, start, stop)
     if ip < 0 or ip + 34 > stop:
@@ -145,7 +146,7 @@ def packet(
         return None
     numbers = read_i64_be(buffer, at + 4)
     begin, end = at + (buffer[at + 12] >> 4) * 4, start + length
-    if at <= ip + size < end:  # otherwise nothing follows the packet, or the network card fills in the size
+    if at <= ip + size < end:  # otherwise the packet fills the frame, or the network card fills in the size
         end = ip + size
     data = buffer[begin : end if end < stop else stop]
     missing = end - begin - len(data)
@@ -158,11 +159,11 @@ def packet(
 class Link:
     """A link type.
 
-    ``layer`` is its layer in ``unwrapping``. ``header`` is the size of its header in bytes, and ``typed`` the
-    position of the EtherType in it, or -1. Packets of links whose ``header`` is -1 are always unwrapped.
+    ``layer`` names its layer in ``unwrapping``. ``header`` is the header size in bytes, and ``typed`` the offset of
+    the EtherType in the header, or -1. Packets of links whose ``header`` is -1 are always unwrapped.
 
-    Operating systems number address families in loopback headers differently, so the IP version is read from the IP
-    header.
+    Operating systems number the address families in loopback headers differently, so the IP version is read from the
+    IP header.
     """
 
     __slots__ = ("header", "layer", "typed")
@@ -173,7 +174,7 @@ class Link:
         self.typed = typed
 
     def network(self, buffer: bytes, start: i64, stop: i64) -> i64:
-        """Return the position of the IP packet in the frame ``buffer[start:stop]``, after VLAN tags, or -1."""
+        """Return the position of the IP packet in the frame ``buffer[start:stop]``, after any VLAN tags, or -1."""
         at = start + self.header
         if self.header < 0 or self.typed < 0:
             return -1 if self.header < 0 else at
@@ -207,17 +208,19 @@ LINKS = {
     229: _RAW,
     276: Link("cooked2", 20, 0),
 }
-"""Supported link types by their number in files."""
+"""Supported link types, by their number in capture files."""
 
 
 def link_of(number: int) -> Link:
-    """Return the link type with this number. If it is unsupported, its layer is only a name."""
+    """Return the link type with this number. The layer of an unsupported link type is only a description."""
     return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))
 
 
 class Servers:
-    """Learns servers from the first packet of every pair of ends, in all shares of a capture alike. ``ports`` are
-    given.
+    """Learns which ends are servers from the first packet between each pair of ends, equally in all shares of a
+    capture.
+
+    ``ports`` are the given server ports.
     """
 
     __slots__ = ("_asked", "_others", "ports")
@@ -231,7 +234,7 @@ class Servers:
         return Servers, (self.ports,)
 
     def learn(self, packet: Packet) -> None:
-        """Note the first packet between two ends."""
+        """Learn from the first packet between two ends."""
         if len(self._others) >= MAX_ENDS:
             self._others = Counter({end: count for end, count in self._others.items() if count >= MANY})
             self._asked &= self._others.keys()
@@ -241,13 +244,13 @@ class Servers:
             self._asked.add(source if packet.flags & ACK else target)
 
     def asked(self, key: bytes) -> bool | None:
-        """Return whether packets with this key come from the client by the given ports, or ``None`` if these do not
-        decide.
+        """Return whether the client sends packets with this key, according to the given ports, or ``None`` if they do
+        not decide.
         """
         return _only(*(port in self.ports for port in ports_of(key)))
 
     def hint(self, key: bytes) -> bool | None:
-        """Return whether packets with this key come from the client by any hint, or ``None`` without hints."""
+        """Return whether the client probably sends packets with this key, or ``None`` without hints."""
         source, target = ends_of(key)
         is_asked = _only(source in self._asked, target in self._asked)
         if is_asked is None:
@@ -258,7 +261,7 @@ class Servers:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The guess that packets with this key come from the client of a connection without a captured handshake."""
+    """The guess that the client sends the packets with this key, for a connection without a captured handshake."""
 
     servers: Servers
     key: bytes
@@ -268,18 +271,18 @@ class Guess:
 
     @property
     def likely(self) -> bool | None:
-        """Return whether the guess is right by everything learnt so far, or ``None`` without hints."""
+        """Whether all that has been learnt so far supports the guess, or ``None`` without hints."""
         return self.servers.hint(self.key)
 
 
 def ends_of(key: bytes) -> tuple[bytes, bytes]:
-    """Return address and port of source and target."""
+    """Return the address and port of the source, then of the target."""
     half = len(key) // 2 - 2
     return key[:half] + key[-4:-2], key[half : 2 * half] + key[-2:]
 
 
 def _only(source: bool, target: bool) -> bool | None:
-    """Return whether only the target is a server, or ``None`` if both or neither are."""
+    """Return whether only the target is a server, or ``None`` if both or neither are servers."""
     return target if source != target else None
 
 
@@ -299,10 +302,10 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A TCP connection. ``started`` is when it was first seen, in seconds since the epoch.
+    """A TCP connection, first seen at ``started``, in seconds since the epoch.
 
-    ``complete`` is true if its handshake was captured: then nothing is missing at the beginning. ``guess`` is set if
-    neither a handshake nor the given ports decide which side is the client. ``encryption`` is the reason why a TLS
+    ``complete`` is true if the handshake was captured, so that nothing is missing at the beginning. ``guess`` is set
+    if neither a handshake nor the given ports show which side is the client. ``encryption`` is the reason why a TLS
     connection was not decrypted although secrets were given.
     """
 
@@ -318,7 +321,7 @@ class Connection:
 
     @property
     def id(self) -> str:
-        """Client, server and time first seen, such as ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``."""
+        """Client, server and start time, such as ``10.0.0.1:50412-10.0.0.9:9092@1700000000.123456``."""
         return f"{self.client}-{self.server}@{self.started:.6f}"
 
 

@@ -1,4 +1,4 @@
-"""The output of a capture: pieces of TCP connections, and problems of its files."""
+"""Reads the packets of pcap files, and collects the problems of capture files."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ if TYPE_CHECKING:
     from kwire_inspect.capture.candidates import Headers
 
 MAX_PACKET = 1 << 18
-"""Maximum bytes of a packet, unless the file announces larger packets. libpcap has the same limit."""
+"""Maximum packet size in bytes, unless the file announces larger packets. libpcap has the same limit."""
 BELIEVED = 1 << 24
-"""Maximum packet size in bytes that a file can announce."""
+"""Maximum packet size in bytes that a file can announce. Larger announcements are ignored."""
 LATEST = 1 << 33
-"""Maximum time of a packet in seconds since the epoch, in the year 2242.
+"""Upper limit of packet times, in seconds since the epoch: the year 2242.
 
-Packets with later times, or times before the epoch, are rejected. Spark and pandas cannot represent these times, and
-a stream regards the latest time as the present.
+Later times, and times before the epoch, are rejected. Spark and pandas cannot represent them, and a stream regards
+the latest time as the present.
 """
 MAX_REASONS = 100
-"""Maximum reasons that are counted separately in a file."""
+"""Maximum number of reasons to count separately in a file."""
 MAX_COUNTED = 1 << 48
-"""Maximum packets and bytes to count in a file. Hostile files claim more than tables can add up."""
+"""Maximum number of packets and of bytes to count in a file. Hostile files claim more than tables can add up."""
 Secrets = Callable[[bytes], None]
-"""Receives the text of a key log."""
+"""Function that receives the text of a key log."""
 HEADER = 24
 MIN_PACKET = 24
-"""Minimum bytes of a packet after invalid bytes."""
+"""Minimum size in bytes of the first packet after invalid bytes."""
 APART = 30 * 86400
-"""Maximum seconds between a packet after invalid bytes and the file's first packet."""
+"""Maximum time, in seconds, between the first packet of a file and a packet after invalid bytes."""
 MAX_TRIES = 200
-"""Maximum positions of a window to try singly. All later positions are examined together."""
+"""Maximum number of positions in a window to try one by one. All later positions are examined together."""
 SIZE_END = 12
-"""End of the packet size in its header. The size is not 0."""
+"""End of the size field in a packet header, as a byte offset. The size is never 0."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
 MAGICS = {
     struct.pack(order + "I", magic): (order, magic)
@@ -53,9 +53,9 @@ MAGICS = {
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A problem of a capture file, reported once for each cause.
+    """A problem in a capture file, reported once for each cause.
 
-    ``packets`` is the number of packets that are not read. ``unread`` is the number of their bytes that may be
+    ``packets`` is the number of packets that were not read, and ``unread`` the number of their bytes that may be
     traffic.
     """
 
@@ -67,15 +67,15 @@ class Broken:
 
 
 def limit_of(snaplen: int) -> int:
-    """Return the largest packet size to accept in a file with this ``snaplen``. A ``snaplen`` of 0 means no limit."""
+    """Return the maximum packet size in bytes to accept in a file with this ``snaplen``, where 0 means no limit."""
     return max(MAX_PACKET, snaplen if snaplen <= BELIEVED else 0)
 
 
 class Report:
-    """The problems of a file. Each kind is reported once, at its first position. Problems of packets are counted
-    until the end.
+    """Collects the problems of a file. Each kind is reported once, at its first position. Unread packets are counted
+    until the end of the file.
 
-    ``secrets``, if given, receives the key logs in the file.
+    ``secrets``, if given, is called with each key log in the file.
     """
 
     __slots__ = ("_counted", "_known", "new", "secrets", "source")
@@ -88,13 +88,13 @@ class Report:
         self.new: list[Broken] = []
 
     def add(self, position: int, reason: str, kind: str = "") -> None:
-        """Report a problem. ``kind`` identifies the same problem when the messages differ."""
+        """Report a problem. Problems of the same ``kind`` are reported only once, even if their messages differ."""
         if (kind or reason) not in self._known:
             self._known.add(kind or reason)
             self.new.append(Broken(self.source, position, reason))
 
     def count(self, position: int, reason: str, size: int, packets: int = 1) -> None:
-        """Count an unread packet with ``size`` bytes that may be traffic."""
+        """Count unread packets, with ``size`` bytes that may be traffic."""
         if reason not in self._counted and len(self._counted) >= MAX_REASONS:
             reason = OTHER_REASONS
         known = self._counted.get(reason) or Broken(self.source, position, reason)
@@ -112,13 +112,14 @@ class Report:
 
 
 class Taker:
-    """Receives the packets of a file, one by one."""
+    """Receives the packets of a file one by one."""
 
     __slots__ = ()
 
     def take(self, buffer: bytes, begin: i64, stop: i64, length: i64, place: i64, link: Link, time: float) -> None:
-        """Receive the packet ``buffer[begin:stop]``, from the record at ``place`` in the file. It had ``length``
-        bytes on the wire.
+        """Receive the packet ``buffer[begin:stop]``, whose record is at ``place`` in the file.
+
+        The packet had ``length`` bytes on the wire.
         """
         raise NotImplementedError
 
@@ -170,12 +171,13 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How to recognize a packet or block (``name``) after damage.
+    """Describes how to recognize a packet or a block (its ``name``) after damage.
 
-    ``pattern`` matches ``before`` bytes after its beginning, and examines at most ``ahead`` bytes from there. A group
-    of the pattern is a run of zeros. No packet begins in the run except in its last ``SIZE_END`` bytes.
+    ``pattern`` matches ``before`` bytes after the beginning of the packet, and examines at most ``ahead`` bytes from
+    there. A group in the pattern is a run of zeros, in which a packet can begin only in the last ``SIZE_END`` bytes.
 
-    ``plausible`` accepts a buffer and a position, with ``reach`` bytes after it or all remaining bytes of the file.
+    ``plausible`` accepts a buffer and a position, which is followed by ``reach`` bytes or by the whole rest of the
+    file.
     """
 
     name: str
@@ -185,15 +187,15 @@ class Mark:
     plausible: Callable[[bytes, int], bool]
     reach: int
     headers: Callable[[], Headers] | None = None
-    """Makes a search with the same result, whose speed does not depend on the bytes. It needs numpy."""
+    """Returns an equivalent search that uses numpy and whose speed does not depend on the data."""
 
 
 def _mark(order: str, head: int, first: int, limit: int) -> Mark:
-    """Recognize two consecutive packet headers with times near ``first``, or one header before the file's end."""
+    """Return a mark for two consecutive packet headers with times near ``first``, or for the file's last header."""
     unpack = struct.Struct(order + "IIII").unpack_from
 
     def end(buffer: bytes, at: int) -> int:
-        """Return the end of the packet whose header may be here, or -1 if it is not a header."""
+        """Return the end of the packet whose header may be at ``at``, or -1 if it is not a header."""
         if at + head > len(buffer):
             return -1
         seconds, fraction, size, length = unpack(buffer, at)
@@ -222,7 +224,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
 
 def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
-    """Return the position of the next ``mark`` after the invalid ``size`` at ``at``, or -1. Report which happened."""
+    """Return the position of the next ``mark`` after the invalid ``size`` at ``at``, or -1. Report either case."""
     place = window.base + at
     at = _found(window, at + 1, mark)
     if at < len(window.buffer):

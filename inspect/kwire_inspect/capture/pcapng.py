@@ -1,4 +1,4 @@
-"""The pcapng format: sections of blocks, each with its interfaces [draft-ietf-opsawg-pcapng]."""
+"""Reads pcapng files: sections of blocks, each section with its own interfaces [draft-ietf-opsawg-pcapng]."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from kwire_inspect.storage import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 KEY_LOG = 0x544C534B
-"""Type of secrets that are a TLS key log."""
+"""Type of secrets for a TLS key log."""
 MAGIC = struct.pack("<I", SECTION)
-"""Type of a section, equal in both byte orders. The field after the next indicates the order."""
+"""Block type of a section header, the same in both byte orders. The field after the next shows the byte order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
 IFDROP, OSDROP = 5, 7
-"""Options with the packets dropped by an interface, and by the operating system, since the capture began."""
+"""Options with the number of packets dropped by the interface and by the operating system since the capture began."""
 MAX_DROPPED = 1 << 40
-"""Maximum count of dropped packets. Larger counts mean unknown, such as all ones."""
+"""Maximum number of dropped packets to believe. Larger values, such as all ones, mean that the number is unknown."""
 MAX_INTERFACES = 1 << 16
-"""Maximum interfaces of a section. More would exhaust memory, and no real capture has them."""
+"""Maximum number of interfaces in a section. More would exhaust memory, and real captures have far fewer."""
 MIN_PACKET = 28
-"""Minimum bytes that can have a packet. A shorter rest of a file is not examined."""
+"""Minimum number of bytes that can contain a packet. A shorter remainder of a file is not examined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,10 @@ class _Interface:
 
 
 def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
-    """Pass the packets of a file whose beginning is in ``window`` to ``taker``. Skip unknown blocks.
+    """Pass the packets of the file that begins in ``window`` to ``taker``. Skip unknown blocks.
 
-    Yield after the packets of each window, and before secrets. Simple packets have no time. They and packets with an
-    impossible time get the time of the previous packet.
+    Yield after the packets of each window, and before secrets. Simple packets, which have no time, and packets with
+    an impossible time get the time of the previous packet.
     """
     order, at, size, time = "<", 0, 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
@@ -103,7 +103,7 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
 
 
 def _instead(seen: float, before: float, place: int, report: Report) -> float:
-    """Return a time for a packet whose own time is rejected."""
+    """Report a rejected packet time, and return the time of the previous packet instead."""
     report.add(
         place, f"impossible packet times, such as {seen:g} seconds since 1970: the previous time is used", "time"
     )
@@ -111,7 +111,7 @@ def _instead(seen: float, before: float, place: int, report: Report) -> float:
 
 
 def _is_whole(buffer: bytes, at: int, order: str) -> bool:
-    """Return whether the rest is a block too small to have a packet."""
+    """Return whether the rest is a complete block that is too small to contain a packet."""
     size = len(buffer) - at
     return size >= 12 and struct.unpack_from(order + "I", buffer, at + 4)[0] == size
 
@@ -131,14 +131,14 @@ def _interface(buffer: bytes, at: int, stop: int, order: str, base: int, report:
 
 
 def _dropped(data: bytes, order: str) -> int:
-    """Return the number of dropped packets in the options of a block with statistics."""
+    """Return the number of dropped packets from the options of a statistics block."""
     values = [value for code, value in options(data, order) if code in (IFDROP, OSDROP) and len(value) == 8]
     counts = [int(struct.unpack(order + "Q", value)[0]) for value in values]
     return sum(count for count in counts if count <= MAX_DROPPED)
 
 
 def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """Yield codes and values of options, or of records with names. Ignore an item that is cut off."""
+    """Yield the codes and values of options, or of name resolution records. Ignore a truncated item."""
     at = 0
     while at + 4 <= len(data):
         code, size = struct.unpack_from(order + "HH", data, at)
@@ -151,9 +151,9 @@ def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
 def _other(
     buffer: bytes, at: int, kind: int, size: int, order: str, interfaces: list[_Interface], time: float
 ) -> tuple[float, int, int, int, Link] | None:
-    """Return the packet in a block of the two rare kinds, or ``None`` without a readable packet.
+    """Return the packet in a simple or an obsolete packet block, or ``None`` if no packet can be read.
 
-    The result is its time, position, captured size, length and link.
+    The result is the packet's time, position, captured size, length and link.
     """
     if not interfaces:
         return None
@@ -180,7 +180,7 @@ def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) 
 
 
 def _mark(order: str) -> Mark:
-    """Recognize blocks with a packet by their size, which is both the second and the last field."""
+    """Return a mark that recognizes packet blocks by their size, which is both the second and the last field."""
 
     def plausible(buffer: bytes, at: int) -> bool:
         size = int.from_bytes(buffer[at + 4 : at + 8], "little" if order == "<" else "big")

@@ -1,4 +1,4 @@
-"""Assigns packets to connections: successive connections between two ports, and all connections of a capture."""
+"""Assigns packets to the connections of a capture, including successive connections between the same two ports."""
 
 from __future__ import annotations
 
@@ -32,26 +32,27 @@ if TYPE_CHECKING:
     from typing import Final
 
 GRACE: Final = 1.0
-"""Seconds after a reset in which packets can arrive that were sent before it."""
+"""Time in seconds after a reset in which packets sent before the reset can still arrive."""
 BEHIND: Final = 1 << 20
-"""Bytes before the first byte of a connection that may be seen late. Also the maximum distance of successive packets.
+"""Number of bytes before the first byte of a connection that may be seen late, and maximum distance in bytes of two
+stray packets that match.
 """
 SIGNALS: Final = SYN | FIN | RST | ACK
 HELD: Final = 32 << 20
-"""Maximum bytes of packets that wait on all connections."""
+"""Maximum number of bytes in the waiting packets of all connections."""
 K = TypeVar("K")
 MAX_PASSED = 1 << 17
 MAX_CONNECTIONS = 30_000
-"""Maximum connections to keep. Each needs up to 5 kB of memory, plus its waiting packets."""
+"""Maximum number of connections to keep. Each needs up to 5 kB of memory, plus its waiting packets."""
 
 
 @mypyc_attr(serializable=True)
 class TcpConnection:
     """The traffic between two ports: successive connections, distinguished by their handshakes.
 
-    It is small, and can be pickled between any two packets. ``key`` is the key of packets of either side. ``servers``
-    are the servers known so far. ``reset`` is the time of a reset. Call ``close`` some seconds later, when packets
-    sent before the reset can no longer arrive.
+    The object is small, and can be pickled between any two packets. ``key`` is the packet key of either side.
+    ``servers`` holds the servers known so far. ``reset`` is the time of a reset. Call ``close`` some seconds later,
+    when packets sent before the reset can no longer arrive.
     """
 
     __slots__ = ("_key", "_open", "_ordering", "_servers", "_stray", "reset")
@@ -66,7 +67,7 @@ class TcpConnection:
 
     @property
     def time(self) -> float:
-        """Time of the last delivery."""
+        """Time of the last delivery, in seconds since the epoch, or 0."""
         return 0.0 if self._ordering is None else self._ordering.time
 
     @property
@@ -110,8 +111,9 @@ class TcpConnection:
         return [Piece(ordering.connection, "data", lane.direction, data, size, ordering.time, source, position)]
 
     def close(self) -> list[Piece]:
-        """Return the remaining pieces when the connection or the capture ends. Packets of the next connection may
-        follow.
+        """Return the pieces that remain when the connection or the capture ends.
+
+        Packets of another connection may follow.
         """
         if not self._open or self._ordering is None:
             return []
@@ -152,8 +154,8 @@ class TcpConnection:
         return pieces
 
     def _strayed(self, packet: Packet) -> list[Piece]:
-        """Process a packet that does not belong to the open connection. Two such packets that match begin a new
-        connection.
+        """Process a packet that does not belong to the open connection. Two matching packets of this kind begin a new
+        one.
         """
         first = self._take_stray()
         if first is None or not _is_near(first, packet):
@@ -166,7 +168,7 @@ class TcpConnection:
         return stray
 
     def _lanes(self, packet: Packet, ordering: Ordering) -> tuple[TcpStream, TcpStream]:
-        """Return the sender's direction, and the opposite direction."""
+        """Return the sender's direction and the opposite direction."""
         if packet.key == self._key:
             return ordering.forward, ordering.backward
         return ordering.backward, ordering.forward
@@ -199,7 +201,7 @@ class TcpConnection:
         return Ordering(connection, forward, backward, packet.time)
 
     def _complete(self, packet: Packet, ordering: Ordering) -> None:
-        """Identify client and server by a handshake that is captured late, but before any delivery."""
+        """Identify client and server from a handshake that was captured late, but before any delivery."""
         if ordering.connection.complete or ordering.delivered:
             return
         asks = not packet.flags & ACK
@@ -209,7 +211,7 @@ class TcpConnection:
 
 
 def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
-    """Return whether a SYN belongs to a connection: repeated, seen late, or the server's answer."""
+    """Return whether a SYN belongs to the connection because it is repeated, late, or the server's answer."""
     if lane.isn is not None:
         return lane.isn == packet.seq
     if packet.flags & ACK and other.isn is not None and (packet.ack - 1) & MASK == other.isn:
@@ -229,7 +231,7 @@ def _connection(
 ) -> Connection:
     """Return the connection of a packet.
 
-    ``asks`` says whether the client sent it, as far as known if it depends on ``servers``.
+    ``asks`` says whether the client sent the packet. With ``servers``, this is a guess.
     """
     source, target = peers(packet.key)
     guess = Guess(servers, packet.key if asks else reverse(packet.key)) if servers else None
@@ -238,11 +240,11 @@ def _connection(
 
 
 class TcpConnections:
-    """The connections of a share of a capture.
+    """The connections in one share of a capture.
 
-    ``share`` (i, n) selects the connections whose hash is i of n. ``ports`` selects connections to these server
-    ports. ``passed`` has the keys of packets that are not needed, and that readers may skip. At most ``most``
-    connections are kept. Above that, the connections that were idle for the longest time are closed.
+    ``share`` (i, n) selects the connections whose hash modulo n is i. ``ports`` selects the connections to these
+    server ports. ``passed`` contains the keys of packets that are not needed and may be skipped by readers. At most
+    ``most`` connections are kept. Above that, the connections that have been idle longest are closed.
     """
 
     def __init__(
@@ -257,7 +259,7 @@ class TcpConnections:
         self._added = 0  # bytes since the last check of the waiting packets
 
     def add(self, packet: Packet) -> list[Piece]:
-        """Process the next packet. Return its pieces."""
+        """Process the next packet. Return the pieces that are now in order."""
         self._added += PACKET_SIZE + len(packet.data)
         if self._added > HELD // 2:
             self._added = 0
@@ -278,13 +280,13 @@ class TcpConnections:
         return connection.add(packet)
 
     def close(self) -> Iterator[Piece]:
-        """Yield the remaining pieces of all connections when the capture ends."""
+        """Yield the remaining pieces of all connections at the end of the capture."""
         for connection in self._known.values():
             yield from connection.close()
         self._known.clear()
 
     def _is_mine(self, key: bytes) -> bool:
-        """Return whether a key is in this share. Both directions have the same hash, in all processes."""
+        """Return whether a key belongs to this share. Both directions have the same hash in all processes."""
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
@@ -295,7 +297,7 @@ class TcpConnections:
         return False
 
     def _watched(self, connection: TcpConnection, packet: Packet) -> list[Piece]:
-        """Add a packet as ``add`` does. Also close connections some time after they were reset."""
+        """Add a packet as ``add`` does, and close connections that were reset some time ago."""
         was_reset = connection.reset is not None
         pieces = connection.add(packet)
         if connection.reset is not None and not was_reset:
@@ -308,7 +310,9 @@ class TcpConnections:
         return pieces
 
     def _evicted(self) -> list[Piece]:
-        """Close a tenth of the connections, so that this happens rarely."""
+        """Close the tenth of the connections that has been idle longest, so that this happens rarely. Return their
+        pieces.
+        """
         idle = sorted(self._known.items(), key=lambda item: item[1].time)[: max(len(self._known) // 10, 2)]
         pieces: list[Piece] = []
         for key, connection in idle:
@@ -319,8 +323,9 @@ class TcpConnections:
 
 
 def largest(sizes: Mapping[K, int], limit: int) -> list[K]:
-    """Return the keys of the largest sizes, without which half of ``limit`` is left. Return no keys if the sum is
-    within ``limit``.
+    """Return the keys of the largest sizes, enough to leave at most half of ``limit`` without them.
+
+    Return no keys if the sum of all sizes is within ``limit``.
     """
     left, keys = sum(sizes.values()), list[K]()
     if left > limit:
@@ -342,17 +347,17 @@ def read_pieces(
     most: int = MAX_CONNECTIONS,
     secrets: Secrets | None = None,
 ) -> Iterator[Piece | Broken]:
-    """Yield the pieces of all connections, and errors of files.
+    """Yield the pieces of all connections, and the problems of the files.
 
-    All files are one capture: their packets are merged by time. ``share`` (i, n) selects the connections whose hash
-    is i of n. Problems of files are only in the first share.
+    All files form one capture: their packets are merged by time. ``share`` (i, n) selects the connections whose hash
+    modulo n is i. Problems of files are reported only in the first share.
 
-    ``ports`` are server ports: only connections to them are returned. Without ``ports``, the sender of the SYN is the
-    client. A connection without a SYN has a ``guess``. ``start`` (inclusive) and ``end`` (exclusive), in seconds
-    since the epoch, limit the packets.
+    ``ports`` are server ports: only connections to them are returned. The client is the sender of the SYN. A
+    connection without a SYN has a ``guess`` unless ``ports`` decide. Only packets from ``start`` up to but excluding
+    ``end`` are read, in seconds since the epoch.
 
-    At most ``most`` connections are kept in memory. ``secrets`` receives the key logs in the files, each before the
-    packets that follow it. Neither the content of a file nor an unreadable file raises an error.
+    At most ``most`` connections are kept in memory. ``secrets`` is called with each key log in the files, before the
+    packets that follow it are returned. Neither invalid contents nor an unreadable file raises an error.
     """
     connections = TcpConnections(share, ports, most)
     first = ALWAYS if start is None else start

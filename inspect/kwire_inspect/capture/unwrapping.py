@@ -1,4 +1,4 @@
-"""Finds the TCP packet in a packet with more headers than ``packets.packet`` reads, and counts packets without TCP.
+"""Finds TCP packets after more headers than ``packets.packet`` reads, and counts packets without TCP.
 
 Fragments of IP packets are joined in bounded memory [RFC 791, RFC 8200 section 4.5, RFC 815].
 """
@@ -21,13 +21,13 @@ from kwire_inspect.reasons import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOS
 MAX_BYTES = 16 << 20
 MAX_DATAGRAMS = 1024
 MAX_RANGES = 64
-"""Maximum separate parts of a packet that wait. Fragments arrive nearly in order."""
+"""Maximum number of separate parts of a packet that wait. Fragments arrive nearly in order."""
 PATIENCE = 0.5
-"""Maximum seconds that fragments of a packet wait for the rest. Packets wait longer for the joined packet."""
+"""Maximum time, in seconds, that fragments wait for the rest of their packet. Other packets wait longer for it."""
 MAX_PACKET = 65_535
-"""Maximum bytes in the fragments of a packet."""
+"""Maximum size of a joined packet in bytes."""
 Key = tuple[bytes, int, int]
-"""The two addresses, the protocol, and the number of the packet."""
+"""The two addresses, the protocol and the identification of a packet."""
 Layer = Callable[[Walk], str]
 LAYERS: dict[str, Layer] = {
     "ethernet": layers.ethernet,
@@ -51,18 +51,19 @@ LAYERS: dict[str, Layer] = {
     "erspan3": layers.erspan3,
     "etherip": layers.etherip,
 }
-"""Functions that read each layer, and return the name of the next layer."""
+"""Functions that read each layer and return the name of the next layer."""
 MAX_NAMES = 1000
-"""Maximum protocols without TCP that are counted separately."""
+"""Maximum number of protocols without TCP to count separately."""
 NAMED = 3
-"""Maximum protocols to name."""
+"""Maximum number of protocols to name in a message."""
 _TCP = Struct(">IIBB").unpack_from
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A fragment of the packet with this ``number``: ``size`` bytes from ``at`` on. ``data`` is their captured part,
-    and ``last`` marks the last fragment.
+    """A fragment of the packet with this ``number``: ``size`` bytes from offset ``at`` on.
+
+    ``data`` contains the captured bytes, and ``last`` marks the last fragment.
     """
 
     number: int
@@ -74,14 +75,14 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Datagram:
-    """The fragments of one packet, in a number of ``tunnels``.
+    """The fragments of one packet inside a number of ``tunnels``.
 
-    The packet is the last of ``joins`` nested packets that were in fragments. The first fragment came at
-    ``position``. ``size`` is the size of the packet, 0 until its last fragment arrives. ``ranges`` are the parts of
-    ``data`` that have arrived.
+    The packet is the innermost of ``joins`` nested packets that were fragmented. The first fragment was at
+    ``position``. ``size`` is the packet size in bytes, or 0 until the last fragment arrives. ``ranges`` are the parts
+    of ``data`` that have arrived.
 
-    ``differs`` says whether fragments contradict each other: then the first holds. ``repeated`` says that a packet
-    with the same key was whole shortly before, as when a capture sees each packet twice.
+    ``differs`` says whether fragments contradict each other, in which case the first one counts. ``repeated`` says
+    whether a packet with the same key was completed shortly before, as when a capture sees each packet twice.
     """
 
     key: Key
@@ -101,16 +102,16 @@ class Datagram:
 
     @property
     def beginning(self) -> bytes:
-        """Return the bytes before the first missing byte."""
+        """Bytes before the first missing byte."""
         return bytes(self.data[: self.ranges[0][1]]) if self.ranges and not self.ranges[0][0] else b""
 
     @property
     def known_size(self) -> int:
-        """Size of the packet, as far as it is known."""
+        """Size of the packet in bytes, as far as it is known."""
         return max(self.size, len(self.data))
 
     def walk(self) -> Walk:
-        """Return a walk of the bytes before the first missing byte, as the payload of IP."""
+        """Return a walk over the bytes before the first missing byte, as an IP payload."""
         ends, protocol, _ = self.key
         data = self.beginning
         return Walk(data, 0, len(data), self.known_size, self.tunnels, ends, protocol, joins=self.joins)
@@ -139,7 +140,7 @@ class Datagram:
 
 
 class Fragments:
-    """The fragments that wait."""
+    """Fragments that wait for the rest of their packets."""
 
     __slots__ = ("_joined", "_waiting", "held")
 
@@ -149,7 +150,7 @@ class Fragments:
         self.held = 0
 
     def add(self, walk: Walk, part: Part, position: int, time: float) -> Datagram:
-        """Add a fragment. Return its packet, which waits no longer if it is whole."""
+        """Add a fragment. Return its packet, which stops waiting once it is complete."""
         key = walk.ends, walk.protocol, part.number
         datagram = self._waiting.get(key)
         if datagram is None:
@@ -167,7 +168,7 @@ class Fragments:
         return datagram
 
     def given_up(self, now: float) -> Iterator[Datagram]:
-        """Yield the incomplete packets that no longer wait. With an infinite ``now``, yield all."""
+        """Yield the incomplete packets that stop waiting. If ``now`` is infinite, yield all of them."""
         while self._waiting:
             oldest = next(iter(self._waiting.values()))
             crowded = len(self._waiting) > MAX_DATAGRAMS or self.held > MAX_BYTES
@@ -185,10 +186,10 @@ class Fragments:
 
 
 class Unwrapper:
-    """Finds the TCP packets of a file that are in tunnels, fragments, or after other unusual headers.
+    """Finds the TCP packets of a file that are in tunnels or fragments, or after other unusual headers.
 
-    Each added packet is a TCP packet, or waits as a fragment, or is counted. The count is in ``report`` if it may
-    hide a TCP packet, and otherwise by name in ``others``. ``has_tcp`` says whether the file has any TCP packet.
+    Each added packet is a TCP packet, waits as a fragment, or is counted. Packets that may hide a TCP packet are
+    counted in ``report``, and all others by name in ``others``. ``has_tcp`` says whether the file has any TCP packet.
     """
 
     def __init__(self, report: Report) -> None:
@@ -200,14 +201,14 @@ class Unwrapper:
     def add(
         self, buffer: bytes, begin: int, stop: int, length: int, layer: str, time: float, position: int
     ) -> Iterator[Packet]:
-        """Yield the TCP packet in ``buffer[begin:stop]``, and packets whose fragments have waited too long."""
+        """Yield any TCP packet in ``buffer[begin:stop]``, and packets whose fragments have waited too long."""
         walk = Walk(buffer, begin, stop, begin + length)
         if (found := self._found(walk, layer, time, position)) is not None:
             yield found
         yield from self._given_up(time)
 
     def close(self) -> Iterator[Packet]:
-        """Yield the packets whose fragments still wait. Then the report has all counts."""
+        """Yield the packets whose fragments still wait. Then report all counts."""
         yield from self._given_up(float("inf"))
         count = self.others.total()
         if count and not self.has_tcp:
@@ -219,7 +220,7 @@ class Unwrapper:
 
     @property
     def held(self) -> int:
-        """Bytes of the fragments that wait."""
+        """Size of the waiting fragments in bytes."""
         return self._fragments.held
 
     def _found(self, walk: Walk, layer: str, time: float, position: int) -> Packet | None:
@@ -240,7 +241,7 @@ class Unwrapper:
         return None
 
     def _packet(self, walk: Walk, layer: str, time: float, position: int) -> Packet:
-        """Return the packet at the end of a walk. Raise the error that ends the walk before."""
+        """Return the TCP packet at the end of a walk. Raise the error that ends the walk early."""
         for _ in range(MAX_HEADERS):
             if layer == "tcp":
                 break
@@ -262,7 +263,7 @@ class Unwrapper:
         )
 
     def _joined(self, walk: Walk, fragment: FragmentError, time: float, position: int) -> Packet | None:
-        """Return the packet that a fragment completes."""
+        """Return the TCP packet that a fragment completes, or ``None``."""
         if walk.joins >= MAX_TUNNELS:
             self.report.count(position, f"{NOT_READ}fragments of fragments", walk.end - walk.at)
             return None
@@ -275,7 +276,7 @@ class Unwrapper:
         return self._found(datagram.walk(), "protocol", time, position)
 
     def _given_up(self, now: float) -> Iterator[Packet]:
-        """Yield the available parts of packets that no longer wait for fragments."""
+        """Yield the available parts of packets that stop waiting for fragments."""
         for datagram in self._fragments.given_up(now):
             if not datagram.repeated:
                 self.report.count(datagram.position, FRAGMENTS_LOST, 0)

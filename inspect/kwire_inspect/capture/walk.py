@@ -1,6 +1,6 @@
-"""Walks over the headers of a packet, and names the protocols that headers announce.
+"""Walks over the headers of a packet, and names the protocols that they announce.
 
-Numbers come from IANA's registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP Numbers".
+The numbers come from the IANA registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP Numbers".
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from kwire.native import close_classes, i64, mypyc_attr
 
 MAX_TUNNELS = 8
-"""Maximum nested tunnels to follow."""
+"""Maximum number of nested tunnels to follow."""
 MAX_HEADERS = 64
-"""Maximum headers to read of a packet. Each VLAN tag and each extension of IPv6 counts."""
+"""Maximum number of headers to read in a packet. Each VLAN tag and each IPv6 extension header counts."""
 
 ETHER_TYPES = {
     0x0800: "ipv4",
@@ -27,10 +27,10 @@ ETHER_TYPES = {
     0x88BE: "erspan",
     0x22EB: "erspan3",
 }
-"""Layers after an EtherType. EtherTypes from 0x6558 on follow in GRE and Geneve, some of them only there."""
+"""Layers by EtherType. Some EtherTypes from 0x6558 on occur only in GRE and Geneve."""
 
 PROTOCOLS = {4: "ipv4", 6: "tcp", 17: "udp", 41: "ipv6", 47: "gre", 97: "etherip", 137: "mpls", 143: "ethernet"}
-"""Layers after a protocol of IP."""
+"""Layers by IP protocol number."""
 
 PPP_PROTOCOLS = {0x0021: "ipv4", 0x0057: "ipv6", 0x0281: "mpls"}
 
@@ -73,7 +73,7 @@ CARRYING = {
     0x894F: "NSH",
     0x22F3: "TRILL",
 }
-"""EtherTypes that may contain a TCP packet, and are not read."""
+"""EtherTypes that may contain a TCP packet, but are not read."""
 
 NOT_CARRYING_PROTOCOLS = {
     1: "ICMP",
@@ -104,9 +104,9 @@ CARRYING_PROTOCOLS = {
 
 
 class UnreadError(Exception):
-    """A packet without a TCP packet that could be read. Its text describes the packet.
+    """Raised for a packet in which no TCP packet can be read. The message describes the packet.
 
-    ``hidden`` says whether it may still contain a TCP packet, in an encapsulation that is not read.
+    ``hidden`` says whether the packet may still contain a TCP packet in an unsupported encapsulation.
     """
 
     def __init__(self, name: str, *, hidden: bool = False) -> None:
@@ -115,17 +115,17 @@ class UnreadError(Exception):
 
 
 class ShortError(Exception):
-    """The headers of a packet were not fully captured."""
+    """Raised if the headers of a packet were not fully captured."""
 
 
 @mypyc_attr(acyclic=True)
 class Walk:
-    """The position of the unread rest of a packet.
+    """A position in the headers of a packet.
 
-    ``buffer[at:stop]`` was captured, and ``end`` is its end on the wire. ``ends`` are the two addresses of IP and
-    ``protocol`` its payload's protocol, if IP was read and no tunnel after it. ``tunnels`` is the number of tunnels
-    around it. ``joins`` is the number of nested packets that were in fragments. ``cut`` says that a tunnel has only a
-    part of the packet.
+    ``buffer[at:stop]`` is the unread captured part of the packet, and ``end`` its end on the wire. ``ends`` are the
+    two IP addresses and ``protocol`` is the IP payload's protocol, unless no IP header was read or a tunnel follows
+    it. ``tunnels`` is the number of enclosing tunnels. ``joins`` is the number of nested packets that were
+    fragmented. ``cut`` says whether a tunnel contains only a part of the packet.
     """
 
     __slots__ = ("at", "buffer", "cut", "end", "ends", "joins", "protocol", "stop", "tunnels")
@@ -160,14 +160,14 @@ class Walk:
         return at
 
     def number(self, at: i64) -> i64:
-        """Return the two bytes at a position, as a number."""
+        """Return the 16-bit number at a position."""
         return int.from_bytes(self.buffer[at : at + 2], "big")
 
     def ends_at(self, end: i64) -> None:
-        """Limit the rest to the bytes up to ``end``.
+        """Limit the rest to the bytes before ``end``.
 
-        If the rest is shorter, a tunnel may have cut off the packet that it contains, and bytes are missing.
-        Otherwise a larger ``end`` means nothing, as where the network card fills in the size.
+        If the rest is shorter, and in a tunnel, the tunnel may have cut off the packet that it contains, so bytes are
+        missing. Otherwise a larger ``end`` has no meaning, as when the network card fills in the size.
         """
         if end < self.end or self.tunnels:
             self.cut = self.cut or end > self.end
@@ -175,7 +175,7 @@ class Walk:
             self.stop = min(self.stop, end)
 
     def enter(self, name: str) -> None:
-        """Note that the rest is in a tunnel."""
+        """Note that a tunnel begins here. Raise ``UnreadError`` if there are too many."""
         self.tunnels += 1
         self.ends = b""
         if self.tunnels > MAX_TUNNELS:
@@ -183,7 +183,7 @@ class Walk:
 
 
 def after_type(kind: int) -> str:
-    """Return the layer after an EtherType. Raise ``UnreadError`` if it is not read."""
+    """Return the layer after an EtherType. Raise ``UnreadError`` if the layer is not supported."""
     if (layer := ETHER_TYPES.get(kind)) is not None:
         return layer
     if (name := NOT_CARRYING.get(kind)) is not None:
@@ -192,7 +192,7 @@ def after_type(kind: int) -> str:
 
 
 def after_protocol(number: int) -> str:
-    """Return the layer after a protocol of IP. Raise ``UnreadError`` if it is not read."""
+    """Return the layer after an IP protocol number. Raise ``UnreadError`` if the layer is not supported."""
     if (layer := PROTOCOLS.get(number)) is not None:
         return layer
     if (name := NOT_CARRYING_PROTOCOLS.get(number)) is not None:
