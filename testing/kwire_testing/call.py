@@ -67,7 +67,7 @@ def _topic(asked: Any) -> tuple[str | None, Uuid | None]:
 @dataclass(slots=True, eq=False)
 class Call:
     """A request, ``message``, with the ``name`` of its API and its context. ``connection`` numbers the connections of
-    a broker."""
+    a broker, and ``size`` is the size of the frame in bytes."""
 
     name: str
     version: int
@@ -80,6 +80,7 @@ class Call:
     time: float
     host: str
     software: tuple[str, str]
+    size: int
     faults: list[Rule] = field(default_factory=list, repr=False)
     charged: set[int] = field(default_factory=set, repr=False)
 

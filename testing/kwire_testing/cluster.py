@@ -17,7 +17,7 @@ from kwire_kafka.errors import ErrorCode
 from kwire_testing.clock import Clock
 from kwire_testing.control import Rule
 from kwire_testing.groups import Group
-from kwire_testing.log import PartitionLog
+from kwire_testing.log import PartitionLog, Store
 from kwire_testing.refusal import Refused, make_room
 from kwire_testing.sessions import Sessions
 from kwire_testing.transactions import MAX_NAMES, Producers
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 100_000
 """Partitions of a cluster: clients must not fill the memory of the process."""
+MAX_KEPT = 256 << 20
+"""Bytes of the frames of all requests that are kept."""
 
 
 @dataclass(slots=True)
@@ -46,8 +48,8 @@ class Partition:
     topic: Topic
     index: int
     leader: int
+    log: PartitionLog
     epoch: int = 0
-    log: PartitionLog = field(default_factory=PartitionLog)
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     """The leader's epochs, and the offset at which each began."""
 
@@ -73,7 +75,7 @@ class Cluster:
 
     def __init__(self, release: Release, nodes: int, auto_create: bool, users: Mapping[str, str], kept: int) -> None:
         self.release, self.auto_create, self.users = release, auto_create, users
-        self.requests: deque[Call] = deque(maxlen=kept)
+        self.requests: deque[Call] = deque()
         self.problems: list[Exception] = []
         """Exceptions of a test's handlers."""
         self.connections = count(1)
@@ -90,6 +92,15 @@ class Cluster:
         """Coordinators that a test has moved, by group or transactional id."""
         self._made = count()
         self._partitions = 0
+        self._store = Store()
+        self._kept, self._kept_bytes = kept, 0
+
+    def keep(self, call: Call) -> None:
+        """Keep a request for tests to see. The oldest requests go if there are too many, or too many bytes."""
+        self.requests.append(call)
+        self._kept_bytes += call.size
+        while len(self.requests) > self._kept or self._kept_bytes > MAX_KEPT:
+            self._kept_bytes -= self.requests.popleft().size
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
         """Make a topic, or raise ``Refused`` if that is not possible."""
@@ -111,14 +122,16 @@ class Cluster:
         if self._partitions + len(more) > MAX_PARTITIONS:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
         self._partitions += len(more)
-        topic.partitions += [Partition(topic, index, index % len(self.nodes) + 1) for index in more]
+        topic.partitions += [
+            Partition(topic, index, index % len(self.nodes) + 1, PartitionLog(self._store)) for index in more
+        ]
 
     def delete(self, topic: Topic) -> None:
         """Remove a topic with all that it has."""
         del self.topics[topic.name], self.ids[topic.id]
         self._partitions -= len(topic.partitions)
         for partition in topic.partitions:
-            partition.log.wake()
+            partition.log.drop()
         for group in self.groups.values():
             group.offsets = {place: offset for place, offset in group.offsets.items() if place[0] != topic.name}
 

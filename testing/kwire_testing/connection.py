@@ -74,9 +74,10 @@ class Connection:
         if event.message is None or event.version not in served(release, key, advertised=False):
             refused = key == API_VERSIONS and key in release.apis
             return self._wire.send(event, unsupported(release), 0) if refused else None
-        where = (cluster, self._node, self._number, self._login, cluster.clock.now, self._host, self._software)
+        login, now = self._login, cluster.clock.now
+        where = (cluster, self._node, self._number, login, now, self._host, self._software, event.size)
         call = Call(event.name, event.version, event.client_id, event.message, *where)
-        cluster.requests.append(call)
+        cluster.keep(call)
         try:
             response = await self._response(call)
             if response is None:

@@ -20,6 +20,8 @@ KEPT_BATCHES = 5
 SEQUENCES = 1 << 31
 MAX_PRODUCERS = 1000
 """Producers that a partition knows. The oldest without a transaction makes room for a new one."""
+MAX_STORED = 1 << 30
+"""Bytes of batches in all logs of a cluster. With more, Produce fails as on a full disk."""
 
 
 class Aborted(NamedTuple):
@@ -38,10 +40,18 @@ class Producer:
     batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
 
 
+@dataclass(slots=True)
+class Store:
+    """The bytes of batches in all logs of a cluster."""
+
+    size: int = 0
+
+
 class PartitionLog:
     """Batches with the offsets of their last records, producers and transactions."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Store) -> None:
+        self._store, self._size = store, 0
         self.batches: list[Batch] = []
         self.lasts: list[int] = []
         self.start = 0
@@ -60,12 +70,14 @@ class PartitionLog:
 
     def append(self, batches: list[Batch], leader_epoch: int) -> int:
         """Append batches, and return the offset of the first record. Raise ``Refused`` if a batch is not the next of
-        its producer."""
+        its producer, or does not fit the store."""
         first = self.end
         for batch in batches:
             known = self._known(batch) if batch.producer_id >= 0 else None
             if known is not None:
                 return known
+            if self._store.size + len(batch.data) > MAX_STORED:
+                raise Refused(ErrorCode.KAFKA_STORAGE_ERROR)
             self._add(_placed(batch, self.end, leader_epoch), batch.count)
         return first
 
@@ -121,6 +133,11 @@ class PartitionLog:
         newest = max(self.batches, key=lambda batch: batch.max_timestamp, default=None)
         return None if newest is None else self.at_time(newest.max_timestamp)
 
+    def drop(self) -> None:
+        """Leave the store when the topic is deleted, and let waiting fetches look again."""
+        self._store.size -= self._size
+        self.wake()
+
     def wake(self) -> None:
         """Let the fetches look again that wait here."""
         for event in self.waiting:
@@ -129,6 +146,8 @@ class PartitionLog:
 
     def _add(self, batch: Batch, count: int) -> None:
         first, self.end = self.end, batch.last_offset + 1
+        self._size += len(batch.data)
+        self._store.size += len(batch.data)
         self.batches.append(batch)
         self.lasts.append(batch.last_offset)
         if batch.producer_id >= 0 and not batch.control:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire.records import Record, encode_batch
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import FakeBroker, groups
 from tests.testing.test_group_talks import both, enter, joining
-from tests.testing.test_log_talks import want
+from tests.testing.test_log_talks import put, want
 from tests.testing.test_transaction_talks import Producer
 from tests.testing.transcripts import Speaker, transcript
 
@@ -114,6 +115,28 @@ def test_sessions(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) 
         await a("Fetch", 12, topics=[four], session_epoch=0)
 
     assert transcript(FakeBroker("3.9", {"t": 1}), run) == snapshot
+
+
+def test_logs_and_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logs take batches until the store is full. A deleted topic makes room. The oldest requests are forgotten."""
+    batch = encode_batch([Record(None, b"v" * 100)])
+    monkeypatch.setattr("kwire_testing.log.MAX_STORED", 2 * len(batch) + 1)
+    monkeypatch.setattr("kwire_testing.cluster.MAX_KEPT", 4 * len(batch) - 1)
+
+    async def run(a: Speaker) -> None:
+        async def produce(topic: str) -> tuple[int, int]:
+            answer = await a("Produce", 9, acks=1, topic_data=[put(topic, (0, batch))])
+            [part] = answer.responses[0].partition_responses
+            return part.error_code, part.base_offset
+
+        full = (ErrorCode.KAFKA_STORAGE_ERROR, -1)
+        assert [await produce(topic) for topic in "ttuu"] == [(0, 0), (0, 1), full, full]
+        assert len(a.page.broker.records("t")) == 2
+        await a("DeleteTopics", 1, topic_names=["t"])
+        assert [await produce("u") for _ in range(3)] == [(0, 0), (0, 1), full]
+        assert [call.name for call in a.page.broker.requests] == ["DeleteTopics", "Produce", "Produce", "Produce"]
+
+    transcript(FakeBroker("3.9", {"t": 1, "u": 1}), run)
 
 
 @pytest.mark.parametrize("length", [4096, 4097])
