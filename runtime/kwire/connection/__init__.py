@@ -1,6 +1,6 @@
 """Kafka connections without I/O: bytes in, events out.
 
-``ConnectionDecoder`` decodes both directions from outside, for captures and proxies; ``ClientConnection`` and
+``ConnectionDecoder`` decodes both directions from outside, for captures and proxies. ``ClientConnection`` and
 ``ServerConnection`` are the two ends.
 """
 

@@ -1,7 +1,7 @@
-"""Decoding of a connection from outside, from the bytes of both directions to events.
+"""Decoding a connection from outside: bytes of both directions in, events out.
 
-A ``FrameSplitter`` for each direction cuts its stream into frames. The decoder pairs each response with its request
-in flight, by correlation id and in order, within limits.
+A ``FrameSplitter`` for each direction splits its stream into frames. The decoder matches each response with its
+request, by correlation id and in order. The number and size of requests in flight are limited.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 ENDED = "the connection ended"
-"""Why the requests that are still in flight at the end have no response."""
+"""The default reason why requests still in flight at the end have no response."""
 
 
 @mypyc_attr(serializable=True)
 class InFlightRequest:
-    """A ``request`` without a response so far.
+    """A ``request`` that has no response so far.
 
     ``size`` is its share of the bytes in flight. ``server_losses`` is the number of losses in the server's stream
-    when the request was sent. ``known`` is its header if an earlier request had a similar header.
+    when the request was sent. ``known`` is its cached header if it equals an earlier header except for the
+    correlation id.
     """
 
     __slots__ = ("api_key", "correlation_id", "known", "request", "server_losses", "size", "version")
@@ -71,9 +72,9 @@ class InFlightRequest:
 
 @mypyc_attr(serializable=True)
 class InFlightRequests:
-    """A queue, because a server answers the requests of a connection in their order.
+    """A queue of requests, because a server answers the requests of a connection in order.
 
-    Taking the response to a later request therefore gives up the requests before it. Correlation ids may repeat: a
+    A response to a later request therefore leaves the requests before it unanswered. Correlation ids may repeat. A
     response answers the oldest request with its id.
     """
 
@@ -83,12 +84,12 @@ class InFlightRequests:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
         self._queue: deque[InFlightRequest] = deque()
-        self._by_id: dict[int, InFlightRequest] = {}  # the oldest
-        self._again: dict[int, deque[InFlightRequest]] = {}  # further requests with the same id
+        self._by_id: dict[int, InFlightRequest] = {}  # the oldest request with each id
+        self._again: dict[int, deque[InFlightRequest]] = {}  # later requests with the same id
         self.bytes = 0
-        """The sum of their sizes."""
+        """The total size of the requests in bytes."""
         self.id_prefixes: set[int] = set()
-        """The upper halves of all correlation ids so far; incomplete once there are over ``MAX_ID_PREFIXES``."""
+        """The upper halves of all correlation ids so far. Beyond ``MAX_ID_PREFIXES``, no more are added."""
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -120,8 +121,10 @@ class InFlightRequests:
         return dropped
 
     def take(self, correlation_id: int) -> tuple[InFlightRequest, list[InFlightRequest]]:
-        """Remove and return the oldest request with this id, and all requests before it; ``KeyError`` if none has
-        it."""
+        """Remove and return the oldest request with this id and a list of all requests before it.
+
+        Raise ``KeyError`` if no request has it.
+        """
         answered = self._by_id[correlation_id]
         passed_over: list[InFlightRequest] = []
         while (request := self._pop()) is not answered:
@@ -150,25 +153,26 @@ class InFlightRequests:
 class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
 
-    Feed it the bytes of each direction in order, in pieces of any size, and the two directions in the order in which
-    their bytes were seen. It accepts any bytes. Every byte becomes part of an event or waits for more.
+    Feed it the bytes of both directions in the order in which they were seen, in pieces of any size. It accepts any
+    bytes. Every byte becomes part of an event or waits for more bytes.
 
     With ``start="beginning"``, the first byte fed is the first byte of the connection. The connection is ``NotKafka``
-    unless it starts like Kafka. With ``"unknown"`` the first whole message of each direction is searched for.
+    unless it starts like Kafka. With ``"unknown"``, the decoder searches for the first whole message of each
+    direction.
 
-    ``bodies=False`` decodes only headers. Messages are ``None``, and Envelopes stay closed. With a set of names of
-    APIs and messages, such as ``{"ApiVersionsRequest", "Envelope"}``, only their bodies are decoded.
+    With ``bodies=False``, only headers are decoded. Messages are ``None``, and Envelopes are not opened. With a set
+    of API and message names, such as ``{"ApiVersionsRequest", "Envelope"}``, only their bodies are decoded.
 
     The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
-    Sizes above ``max_frame`` bytes are not accepted as frame sizes. A search for a frame accepts sizes up to
-    ``max_found`` bytes, because a lower limit makes it faster. At most ``max_in_flight`` requests wait for their
-    responses, with at most ``max_in_flight_bytes`` in all. Beyond these limits the oldest requests become
-    ``Unanswered``. So do requests that precede an answered one, since servers answer in order.
+    Frames have at most ``max_frame`` bytes. A search finds only frames of up to ``max_found`` bytes, because a lower
+    limit makes it faster. At most ``max_in_flight`` requests wait for their responses, with at most
+    ``max_in_flight_bytes`` bytes in total. Beyond these limits, the oldest requests become ``Unanswered``. So do
+    requests before an answered request, because servers answer in order.
 
     With ``keep_requests=False``, requests in flight keep neither bytes nor messages, and the ``request`` of a
-    response has none. Each then counts as a kilobyte. Decoded messages use up to 75 times the memory of their bytes.
-    Messages of frames above ``max_decoded`` bytes are therefore ``None``, unless a few large values, such as records,
-    make up nearly all of the frame.
+    response has neither. Each request then counts as a kilobyte. Decoded messages use up to 75 times the memory of
+    their bytes. Messages of frames above ``max_decoded`` bytes are therefore ``None``, unless a few large values,
+    such as records, make up nearly all of the frame.
     """
 
     __slots__ = (
@@ -213,10 +217,11 @@ class ConnectionDecoder:
         return self._events(splitter.rest(time)) if splitter.ready else []
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
-        """Return the events of ``size`` bytes that were sent now but not seen. A size of 0 is unknown.
+        """Return the events caused by ``size`` bytes that were sent at ``time`` but not seen. A size of 0 means
+        unknown.
 
-        If all of them belong to one frame, it is undecodable and the stream goes on after it. Otherwise the next
-        whole message is searched for.
+        If all of these bytes belong to one frame, that frame is undecodable and the stream continues after it.
+        Otherwise the decoder searches for the next whole message.
         """
         if size < 0:
             raise ValueError(f"a gap of {size} bytes")
@@ -225,7 +230,7 @@ class ConnectionDecoder:
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
         """Return the remaining events at the end of the connection or capture.
 
-        ``reason`` becomes the reason of the requests still in flight. Do not feed more bytes afterwards.
+        ``reason`` explains why requests still in flight have no response. Do not feed more bytes afterwards.
         """
         splitters = [self._splitter(CLIENT), self._splitter(SERVER)]
         self._closed = True
@@ -233,17 +238,19 @@ class ConnectionDecoder:
         return events + self._unanswered(self._in_flight.clear(), reason, time)
 
     def drop_secrets(self, time: float, reason: str) -> list[Event]:
-        """Free what must not be stored: unfinished frames that may have secrets, and bytes that may be anything.
+        """Drop unfinished frames that may contain secrets and unclassified bytes, and return the resulting events.
 
-        A frame keeps its header; the rest of its bytes count as missing. ``reason`` says why, such as ``not kept``.
+        A frame keeps its header. The rest of its bytes count as missing, and ``reason`` says why, such as ``not
+        kept``.
         """
         splitters = self._from_client, self._from_server
         return [event for splitter in splitters for event in self._events(splitter.drop(time, reason, secrets=True))]
 
     def drop(self, time: float, reason: str) -> list[Event]:
-        """Free the memory of unfinished frames and requests in flight; ``reason`` says why, such as ``not kept``.
+        """Free the memory of unfinished frames and requests in flight, and return the resulting events.
 
-        Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``.
+        Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``. ``reason`` says
+        why, such as ``not kept``.
         """
         splitters = self._from_client, self._from_server
         events = [event for splitter in splitters for event in self._events(splitter.drop(time, reason))]
@@ -251,7 +258,7 @@ class ConnectionDecoder:
 
     @property
     def held(self) -> int:
-        """About how many bytes of memory unfinished frames and requests in flight take."""
+        """The approximate memory of unfinished frames and requests in flight, in bytes."""
         return self._in_flight.bytes + self._from_client.held + self._from_server.held
 
     @property
@@ -282,7 +289,7 @@ class ConnectionDecoder:
 
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
-            # Also without a handshake [KAFKA-WIRE 9].
+            # Tokens may arrive without a handshake [KAFKA-WIRE 9].
             self._requests.expects_tokens = self._responses.expects_tokens = True
             return [sasl_token(frame)]
         known = None if frame.missing else self._reader.known(frame.data)

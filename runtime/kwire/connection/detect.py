@@ -8,13 +8,13 @@ from typing import Literal
 OtherProtocol = Literal["TLS", "HTTP"]
 
 PREFIX_SIZES = {"TLS": 5, "HTTP": 9}
-"""The number of bytes that identify each protocol."""
+"""The number of bytes needed to recognise each protocol."""
 
 TLS_TYPES = range(0x14, 0x18)
-"""change_cipher_spec, alert, handshake, application_data [RFC 8446, 5.1]."""
+"""TLS record types: change_cipher_spec, alert, handshake and application_data [RFC 8446, 5.1]."""
 
 MIN_TLS_SIZE = 0x14000000
-"""A frame of this size would begin like a TLS record: the limit of frames has to be lower."""
+"""The smallest frame size that looks like the start of a TLS record. The frame size limit has to be lower."""
 
 _HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH) [ -~]|HTTP/[12]|PRI \* HTT")
 
@@ -22,7 +22,8 @@ _HTTP = re.compile(rb"(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|PATCH) [
 def sniff_protocol(data: bytes | bytearray) -> OtherProtocol | Literal[False] | None:
     """Return the protocol that ``data`` begins with.
 
-    Return ``None`` for an unknown protocol, and ``False`` if more bytes are needed. The first byte decides how many.
+    Return ``None`` for an unknown protocol, and ``False`` if more bytes are needed. The first byte determines how
+    many.
     """
     if data[0] in TLS_TYPES:
         if len(data) < PREFIX_SIZES["TLS"]:

@@ -1,4 +1,4 @@
-"""The two ends of a connection, which turn messages into bytes to write, and bytes read into messages of the peer."""
+"""The two ends of a connection, which encode messages to send and decode the messages of the peer."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class ProtocolViolationError(DecodeError):
 
 
 class NoCommonVersionError(KwireError):
-    """Client and server have no version of an API in common, or versions have not been negotiated yet."""
+    """The client and the server share no version of an API, or have not negotiated versions yet."""
 
 
 class _End:
-    """Cuts the bytes of the peer into frames."""
+    """Splits the bytes of the peer into frames."""
 
     def __init__(self, protocol: MessageRegistry, policy: Policy, max_frame: int) -> None:
         self._protocol = protocol
@@ -76,10 +76,10 @@ class _End:
 
 
 class ClientConnection(_End):
-    """Encodes requests, and decodes their responses in the order of the requests.
+    """Encodes requests and decodes their responses, which arrive in the same order.
 
-    After a call of ``negotiate`` with an ApiVersions response, ``send`` chooses versions. Before, pass them
-    explicitly. Times may have any unit. They serve only to measure latencies.
+    Once ``negotiate`` has been called with an ApiVersions response, ``send`` chooses versions. Until then, pass them
+    explicitly. Times may be in any unit, because they are only used to measure latencies.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class ClientConnection(_End):
         super().__init__(protocol, policy, max_frame)
         self.client_id = client_id
         self.ranges: dict[int, range] = {}
-        """The versions that the server accepts, by API key; empty until they are negotiated."""
+        """The versions that the server accepts, by API key. It is empty until they are negotiated."""
         self._in_flight: deque[InFlightRequest | None] = deque()  # None: a SASL token
         self._next_id = 0
         self._sent = 0
@@ -106,8 +106,8 @@ class ClientConnection(_End):
     def negotiate(self, response: Message) -> None:
         """Set the server's versions from an ApiVersionsResponse.
 
-        With error 35 it lists only the versions of ApiVersions itself: send the request again in one of them. Servers
-        before 2.4 then list nothing: send it again in version 0 [KAFKA-WIRE 6].
+        A response with error 35 lists only the versions of ApiVersions. Send the request again in one of them, or in
+        version 0 if the list is empty, as it is before Kafka 2.4 [KAFKA-WIRE 6].
         """
         api_versions: Any = response
         self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in api_versions.api_keys}
@@ -133,9 +133,9 @@ class ClientConnection(_End):
     def send(
         self, message: Message, version: int | None = None, *, correlation_id: int | None = None, time: float = 0.0
     ) -> bytes:
-        """Return the bytes of a request, to be written now.
+        """Return the bytes of a request, to be written to the connection.
 
-        A response is expected from now on, unless ``acks`` is 0.
+        From this call on, a response is expected unless ``acks`` is 0.
         """
         if version is None:
             version = self.version(type(message))
@@ -153,7 +153,7 @@ class ClientConnection(_End):
         correlation_id: int | None = None,
         time: float = 0.0,
     ) -> bytes:
-        """Return the bytes of a request with an already encoded body, also of unknown APIs and versions.
+        """Return the bytes of a request with an already encoded body. Its API and version may be unknown.
 
         To forward a request with its own header and client id, pass everything after the correlation id:
         ``body=request.data[8:]`` and ``header_version=0``.
@@ -178,8 +178,8 @@ class ClientConnection(_End):
         """Return the responses and SASL tokens that ``data`` completes.
 
         A response that cannot be decoded becomes an ``Undecodable``. Raise ``ProtocolViolationError`` for an
-        unexpected response, a response out of order and a frame beyond the limit. Its ``events`` are the answers
-        before the error.
+        unexpected response, a response out of order or a frame above the size limit. The error's ``events`` are the
+        answers before it.
         """
         return self._take_all(data, SERVER, time, self._answer)
 
@@ -216,8 +216,8 @@ class ServerConnection(_End):
     def __init__(self, protocol: MessageRegistry, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
         super().__init__(protocol, policy, max_frame)
         self.expects_tokens = False
-        """Whether frames are bare SASL tokens: set it after answering SaslHandshake version 0, until authentication
-        is complete."""
+        """Whether frames are bare SASL tokens. Set it after answering SaslHandshake version 0, and clear it once
+        authentication is complete."""
 
     def receive(
         self, data: bytes | bytearray | memoryview, time: float = 0.0
@@ -225,15 +225,15 @@ class ServerConnection(_End):
         """Return the requests and SASL tokens that ``data`` completes.
 
         A request that cannot be decoded becomes an ``Undecodable``. Raise ``ProtocolViolationError`` for a frame
-        beyond the limit. Its ``events`` are the requests before the frame.
+        above the size limit. The error's ``events`` are the requests before that frame.
         """
         return self._take_all(data, CLIENT, time, self._take)
 
     def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
-        """Return the bytes of the response to ``request``, empty if it expects no response.
+        """Return the bytes of the response to ``request``, or ``b""`` if it expects no response.
 
-        The version defaults to the version of the request, or to 0 for an unknown version of ApiVersions [KAFKA-WIRE
-        6]. Raise ``EncodeError`` if ``message`` is not a response to this API, or cannot be encoded.
+        ``version`` defaults to the request's version, or to 0 if that is an unknown version of ApiVersions
+        [KAFKA-WIRE 6]. Raise ``EncodeError`` if ``message`` is not a response of this API or cannot be encoded.
         """
         if not request.expects_response:
             return b""

@@ -1,4 +1,7 @@
-"""Headers of requests, cached. Nearly all headers of a connection are equal except for the correlation id."""
+"""Decoding frames to events, with a cache of request headers.
+
+Nearly all headers of a connection are equal except for the correlation id.
+"""
 
 from __future__ import annotations
 
@@ -27,24 +30,25 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 HEAD: Final = 256
-"""The longest header that is kept, in bytes."""
+"""Maximum size of a cached header in bytes."""
 MAX_KNOWN: Final = 64
-"""Headers kept per connection. Clients send fewer kinds, but bytes may be any number of them."""
+"""Maximum number of cached headers per connection. Clients send fewer, but arbitrary bytes may look like any number
+of them."""
 PRODUCE: Final = "Produce"
 SASL_HANDSHAKE: Final = "SaslHandshake"
 ENVELOPE: Final = "Envelope"
 API_VERSIONS: Final = "ApiVersions"
-"""APIs with special rules. They are recognised by name, because in other protocols their keys mean something else."""
+"""APIs with special rules. They are recognised by name, because their keys have other meanings in other protocols."""
 REQUEST_START: Final = Struct(">hhi")
-"""API key, version and correlation id, with which all request headers begin."""
+"""The start of every request header: API key, version and correlation id."""
 
 
 @mypyc_attr(serializable=True)
 class KnownHeader:
-    """A header that was read: ``rest`` are its bytes after the correlation id, up to the body.
+    """A cached header. ``rest`` holds its bytes between the correlation id and the body.
 
-    ``wanted`` is whether bodies of these requests are decoded. ``answer`` is where the body of a response begins
-    whose header has no tagged fields; -1 if bodies of responses are decoded.
+    ``wanted`` says whether the bodies of these requests are decoded. ``answer`` is the offset of the body in a
+    response whose header has no tagged fields, or -1 if responses have to be decoded.
     """
 
     __slots__ = ("answer", "cls", "header", "name", "offset", "rest", "wanted")
@@ -77,7 +81,7 @@ class KnownHeader:
         )
 
     def reads_answer(self, data: bytes) -> bool:
-        """Return whether the body of the response ``data`` begins at ``answer``, in the version of the request."""
+        """Return whether the body of the response ``data`` begins at ``answer`` and has the request's version."""
         answer = self.answer
         if answer < 0 or len(data) < answer or (answer == 5 and data[4]):
             return False
@@ -85,18 +89,19 @@ class KnownHeader:
 
 
 Known = dict[bytes, KnownHeader]
-"""By API key and version, as they are in the bytes."""
+"""Cached headers by the encoded API key and version."""
 
 
 @lru_cache(8)
 def known_headers(protocol: MessageRegistry, policy: Policy, bodies: frozenset[str] | None) -> Known:
-    """Return the last header of every kind on any connection: one of each known version of an API."""
+    """Return the cache that all connections share, with the last header of each API version."""
     return {}
 
 
 @mypyc_attr(serializable=True)
 class EventReader:
-    """Decodes headers, and the ``bodies`` of all messages, of none, or of the named APIs and messages."""
+    """Decodes headers and, depending on ``bodies``, the bodies of all messages, no messages or the named messages and
+    APIs."""
 
     __slots__ = ("_bodies", "_catalog", "_known", "_policy", "_protocol")
 
@@ -104,13 +109,14 @@ class EventReader:
         self._catalog = catalog
         self._protocol = catalog.protocol
         self._policy = policy
-        self._bodies = None if bodies is True else frozenset(bodies or ())  # None: all
+        self._bodies = None if bodies is True else frozenset(bodies or ())  # None means all
         self._known: Known = {}  # headers of this connection
 
     def request(
         self, frame: Frame, known: KnownHeader | None = None, message: Message | None = None
     ) -> RequestEvent | Undecodable:
-        """Return the event of a request, whose header may be ``known``. A given ``message`` is not decoded again."""
+        """Return the event for a request. ``known`` is its cached header, and ``message`` its message if already
+        decoded."""
         if frame.missing:
             return self._damaged_request(frame)
         event = self._request(frame, known, message)
@@ -121,7 +127,7 @@ class EventReader:
         return event
 
     def response(self, frame: Frame, answered: InFlightRequest) -> ResponseEvent | Undecodable:
-        """Return the event of the response to ``answered``."""
+        """Return the event for the response to ``answered``."""
         if frame.missing:
             name, header = self._catalog.name(answered.api_key), ResponseHeader(
                 correlation_id=answered.correlation_id
@@ -149,7 +155,7 @@ class EventReader:
         return event
 
     def _damaged_request(self, frame: Frame) -> Undecodable:
-        """Return the event of a damaged request, with the seen part of its header."""
+        """Return the event for a damaged request, with the part of its header that was seen."""
         event = undecodable(frame, _missing(frame), name="request")
         seen = frame.data[: frame.intact]
         try:
@@ -164,10 +170,10 @@ class EventReader:
         return event
 
     def _id_like(self, seen: bytes) -> str | None:
-        """Return the client id from a damaged header.
+        """Return the client id of a damaged header, or ``None`` if it is unknown.
 
-        It is the client id of the connection's other requests if they share a single id that has this length and
-        these bytes.
+        It is the client id that all other requests of the connection share, provided that its encoding starts with
+        ``seen``.
         """
         ids = {known.header.client_id for known in self._known.values()}
         only = ids.pop() if len(ids) == 1 else None
@@ -202,7 +208,7 @@ class EventReader:
         return request
 
     def known(self, data: bytes) -> KnownHeader | None:
-        """Return the header of a payload if it equals an earlier header, of this connection or another."""
+        """Return the cached header that this payload starts with, from this or another connection, or ``None``."""
         start = data[:4]
         known = self._known.get(start)
         if known is not None and data.startswith(known.rest, 8):
@@ -214,7 +220,7 @@ class EventReader:
         return known
 
     def _know(self, data: bytes, header: RequestHeader, offset: int, cls: type[Message] | None, name: str) -> None:
-        """Keep a header, because nearly all headers of a connection are equal except for the correlation id."""
+        """Cache a header, because nearly all headers of a connection are equal except for the correlation id."""
         if cls is not None and offset <= HEAD and not header.unknown_tags:
             answer = self._answer(header.api_key, header.api_version, name)
             known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name), answer)
@@ -259,12 +265,12 @@ class EventReader:
     def _response_header(
         self, data: bytes, api_key: int, version: int
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
-        """Read a header as ``MessageRegistry.response_header`` does.
+        """Return the same values as ``MessageRegistry.response_header``, but faster for most headers.
 
-        Most response headers differ only by the correlation id.
+        Most response headers differ only in the correlation id.
         """
         number, cls = self._catalog.response(api_key, version)
-        if cls is not None and cls.__name__ == "ApiVersionsResponse":  # whose version may be another
+        if cls is not None and cls.__name__ == "ApiVersionsResponse":  # its version may differ from the request's
             number = -1
         if number == 0 and len(data) >= 4:
             return ResponseHeader(correlation_id=read_i32_be(data, 0)), 4, cls, version
@@ -288,7 +294,7 @@ def undecodable(
     header: RequestHeader | ResponseHeader | None = None,
     request: RequestEvent | Undecodable | None = None,
 ) -> Undecodable:
-    """Return the event of a frame that cannot be decoded."""
+    """Return the event for a frame that cannot be decoded."""
     if error is not None:
         to_keep(error)
     place = frame.time, frame.direction, frame.position, frame.started, frame.data
@@ -296,17 +302,17 @@ def undecodable(
 
 
 def sasl_token(frame: Frame) -> SaslToken | Undecodable:
-    """Return the event of a bare SASL token."""
+    """Return the event for a bare SASL token."""
     if frame.missing:
         return undecodable(frame, _missing(frame), name="SASL token")
     return SaslToken(frame.time, frame.direction, frame.position, frame.started, frame.data)
 
 
 def _wants_response(cls: type[Message], data: bytes, offset: int, version: int) -> bool:
-    """Return whether a Produce request asks for a response, that is if ``acks`` is not 0 [KAFKA-WIRE 8].
+    """Return whether a Produce request asks for a response, which it does unless ``acks`` is 0 [KAFKA-WIRE 8].
 
-    ``acks`` is read from the bytes, because the body may not have been decoded. Since version 3 the transactional id
-    precedes it.
+    ``acks`` is read from the bytes, because the body may not have been decoded. Since version 3, the transactional id
+    precedes ``acks``.
     """
     if version in cls.FLEXIBLE_VERSIONS:
         try:

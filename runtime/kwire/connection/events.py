@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="Message")
 
 _SOFTWARE = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9.-]*")
-"""Names and versions of software that brokers accept [KIP-511]."""
+"""Software names and versions that brokers accept [KIP-511]."""
 
 Direction = Literal["client", "server"]
 """The sender of bytes, ``CLIENT`` or ``SERVER``."""
 
 CLIENT: Final = "client"
-"""Bytes that the client sent: requests."""
+"""The client, which sends requests."""
 
 SERVER: Final = "server"
-"""Bytes that the server, a broker or controller, sent: responses."""
+"""The server, a broker or controller, which sends responses."""
 
 
 @mypyc_attr(serializable=True)
 @dataclass(slots=True, repr=False)
 class BaseEvent:
-    """Something that happened at ``time``, the time of the bytes that completed it.
+    """An event at ``time``, when the bytes that completed it were seen.
 
     ``direction`` is the sender of the bytes. ``position`` is their offset in the stream of that direction. It counts
-    from the first byte fed and includes bytes that are known to be missing.
+    from the first byte fed and includes bytes known to be missing.
     """
 
     time: float
@@ -47,9 +47,9 @@ class BaseEvent:
         return f"<{type(self).__name__} {self._summary()} at {self.position} of {self.direction}>"
 
     def expect(self, cls: type[M]) -> M:
-        """Return the message of a request or response, checked to be a ``cls``.
+        """Return the message of a request or response, which must be a ``cls``.
 
-        ``kwire.protocol.UnexpectedMessageError`` otherwise, with the reason if it could not be decoded.
+        Raise ``kwire.protocol.UnexpectedMessageError`` otherwise, with the reason if it could not be decoded.
         """
         return expected(getattr(self, "message", None), cls, getattr(self, "reason", f"it is {self!r}"))
 
@@ -59,24 +59,24 @@ class BaseEvent:
 
 @dataclass(slots=True, repr=False)
 class FrameEvent(BaseEvent):
-    """A frame. ``data`` is its payload, ``started`` the time of its first byte."""
+    """A frame. ``data`` is its payload, and ``started`` is the time of its first byte."""
 
     started: float
     data: bytes
 
     @property
     def size(self) -> int:
-        """Bytes of the frame, including the four of its size field."""
+        """The size of the frame in bytes, including its four-byte size field."""
         return 4 + len(self.data)
 
 
 @dataclass(slots=True, repr=False, init=False)
 class RequestEvent(FrameEvent):
-    """A request. ``data`` is the payload of its frame, ``started`` the time of its first byte.
+    """A request. ``data`` is the payload of its frame, and ``started`` is the time of its first byte.
 
-    ``message`` is ``None`` if the API key or version is unknown, and where only headers are decoded. ``inner`` is the
-    request in an Envelope, with its own ``data`` and offsets. ``expects_response`` is false for a Produce request
-    with ``acks=0`` [KAFKA-WIRE 8].
+    ``message`` is ``None`` if the API key or version is unknown or only headers are decoded. ``inner`` is the request
+    in an Envelope, with its own ``data`` and offsets. ``expects_response`` is false for a Produce request with
+    ``acks=0`` [KAFKA-WIRE 8].
     """
 
     name: str
@@ -139,10 +139,10 @@ class RequestEvent(FrameEvent):
 
     @property
     def software(self) -> tuple[str, str]:
-        """Name and version of the client's software in an ApiVersions request, empty if it has none [KIP-511].
+        """The name and version of the client software from an ApiVersions request, or empty strings [KIP-511].
 
-        They come first in the body of every flexible version. For versions newer than known, they are read from
-        ``data``, and accepted if a broker would accept them.
+        They are the first fields of every flexible version. If ``message`` is ``None``, they are read from ``data``
+        and accepted if a broker would accept them.
         """
         if self.message is not None:
             name, version = (getattr(self.message, f"client_software_{part}", "") for part in ("name", "version"))
@@ -207,7 +207,8 @@ class ResponseEvent(FrameEvent):
 
     @property
     def latency(self) -> float:
-        """From the last byte of the request to the last byte of the response, in the unit of the times fed."""
+        """The time from the last byte of the request to the last byte of the response, in the unit of the times
+        fed."""
         return self.time - self.request.time
 
     @property
@@ -240,10 +241,11 @@ class Unanswered(BaseEvent):
 
 @dataclass(slots=True, repr=False)
 class Undecodable(FrameEvent):
-    """A frame that cannot be decoded. ``data`` is the seen part of its payload; ``missing`` bytes were not seen.
+    """A frame that cannot be decoded. ``data`` is the part of its payload that was seen. ``missing`` bytes were not
+    seen.
 
-    ``reason`` is always set, ``error`` if decoding failed. ``header`` is set if it could be decoded, ``request`` if
-    this is a response to one.
+    ``reason`` is always set, and ``error`` if decoding failed. ``header`` is set if it could be decoded, and
+    ``request`` if the frame is a response.
     """
 
     reason: str
@@ -255,12 +257,12 @@ class Undecodable(FrameEvent):
 
     @property
     def size(self) -> int:
-        """Bytes of the frame as it was sent, including the four of its size field."""
+        """The size of the frame in bytes as it was sent, including its four-byte size field."""
         return 4 + len(self.data) + self.missing
 
     @property
     def correlation_id(self) -> int | None:
-        """The correlation id, ``None`` if the header cannot be decoded."""
+        """The correlation id, or ``None`` if the header cannot be decoded."""
         return None if self.header is None else self.header.correlation_id
 
     def _summary(self) -> str:
@@ -295,7 +297,7 @@ class Skipped(BaseEvent):
 
 @dataclass(slots=True, repr=False)
 class Gap(BaseEvent):
-    """``size`` bytes that were sent but not seen by the decoder; 0 if it is unknown how many."""
+    """``size`` bytes that were sent but not seen by the decoder. A size of 0 means unknown."""
 
     size: int
 
@@ -315,7 +317,7 @@ class NotKafka(BaseEvent):
 
 
 Event: TypeAlias = RequestEvent | ResponseEvent | SaslToken | Undecodable | Unanswered | Skipped | Gap | NotKafka
-"""The events that a decoder reports. ``match`` can name them all, and type checkers find forgotten cases."""
+"""The events that a decoder reports. Type checkers find cases that a ``match`` statement omits."""
 
 
 def _compact_string(data: bytes, at: int) -> tuple[str, int]:
@@ -325,11 +327,11 @@ def _compact_string(data: bytes, at: int) -> tuple[str, int]:
 
 
 REQUEST_SIZE: Final = 1024
-"""Approximate bytes of memory that a request uses without its bytes and its message."""
+"""Approximate memory of a request without its payload and message, in bytes."""
 
 
 def without_bytes(event: RequestEvent | Undecodable) -> tuple[RequestEvent | Undecodable, int]:
-    """Return a copy of a request without its bytes and its message, and its approximate bytes of memory."""
+    """Return a copy of a request without its payload or message, and the approximate memory of the copy in bytes."""
     if isinstance(event, Undecodable):
         return replace(event, data=b"", missing=event.size - 4, error=None), REQUEST_SIZE + len(event.reason)
     inner: RequestEvent | Undecodable | None = None

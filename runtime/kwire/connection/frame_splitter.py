@@ -1,8 +1,8 @@
-"""One direction of a connection, from a stream of bytes to frames.
+"""Splitting one direction of a connection into frames.
 
-A frame is four bytes of size, followed by a payload of this size. The start of a frame has no mark. After joining a
-stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``). Every decision,
-and the byte after which it is made, depends only on the bytes, not on the pieces in which they arrive.
+A frame is a four-byte size followed by a payload of this size. Its start is not marked. After joining a stream in the
+middle or losing bytes, the splitter has to search for the next frame (``search.py``). Every decision, and the byte
+after which it is made, depends only on the bytes and not on the pieces in which they arrive.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_SKIPPED: Final = 65_536
-"""Maximum bytes that one ``Skipped`` event reports."""
+"""Maximum number of bytes that one ``Skipped`` event reports."""
 
 LARGE: Final = 1 << 16
-"""Size above which payloads are copied once instead of twice, in bytes. Copying once is slower for small payloads."""
+"""Payload size in bytes above which a payload is copied once instead of twice. Copying once is slower for small
+payloads."""
 
 HEAD: Final = 256
-"""Number of bytes of a frame that stay when the rest is dropped. They hold its header."""
+"""Number of payload bytes that are kept when the rest of a frame is dropped. They contain its header."""
 
 NOT_SEEN: Final = "not seen"
 
@@ -40,10 +41,10 @@ _SIZE: Final = Struct(">i")
 
 @mypyc_attr(serializable=True)
 class Frame:
-    """The payload of a frame and its position in the stream, before the payload is decoded.
+    """A frame with an undecoded payload, and its position in the stream.
 
-    ``kind`` is its class by its first bytes (``kwire.connection.framing``). ``missing`` is how many of its bytes were
-    not seen, or have another ``fate``; the first ``intact`` bytes of ``data`` precede the first hole.
+    ``kind`` is its class, as defined in ``kwire.connection.framing``. ``missing`` is the number of its bytes that are
+    missing, and ``fate`` says why. The first ``intact`` bytes of ``data`` precede the first hole.
     """
 
     __slots__ = ("data", "direction", "fate", "intact", "kind", "missing", "position", "started", "time")
@@ -62,15 +63,15 @@ class Frame:
         self.fate = NOT_SEEN
 
     def within(self, data: bytes) -> Frame:
-        """Return a frame at the same place with the payload of a request or response that this frame carries."""
+        """Return a frame at the same position with the payload of an inner request or response."""
         return Frame(self.time, self.direction, self.position, self.started, data)
 
 
 @mypyc_attr(serializable=True)
 class FrameSplitter:
-    """Feed bytes; get frames, and events for bytes that belong to no frame.
+    """Splits a stream into frames, and into events for bytes that belong to no frame.
 
-    Handle each frame before asking for the next one: it affects how the following bytes are classified.
+    Handle each frame before asking for the next, because it affects how the following bytes are classified.
     """
 
     __slots__ = (
@@ -100,27 +101,30 @@ class FrameSplitter:
         self._framing = framing
         self._direction = direction
         self._max_frame = max_frame
-        self._max_found = max_found  # the size of frames that are searched for
+        self._max_found = max_found  # maximum size of frames found by a search
         self._beginning = beginning
         self._synced = beginning  # whether a frame is known to begin where the last one ended
         self._buffer = bytearray()
         self._base = 0  # stream position of the first byte in the buffer
         self._at = 0  # index in the buffer of the first byte that is not settled
         self._started = 0.0  # time of that byte
-        self._kind = INCOMPLETE  # of the frame that begins there
-        self._size = 0  # of its payload
-        self._missing = 0  # number of bytes of the payload that were not seen
-        self._intact = 0  # number of bytes of the payload before the first hole, if there is one
-        self._fate = NOT_SEEN  # of the missing bytes
+        self._kind = INCOMPLETE  # class of the frame that begins there
+        self._size = 0  # size of its payload
+        self._missing = 0  # number of payload bytes that were not seen
+        self._intact = 0  # number of payload bytes before the first hole
+        self._fate = NOT_SEEN  # why bytes are missing
         self._search: Search | None = None
         self._ended = False
-        self._ignored: int | None = None  # number of bytes that were only counted
-        self._events: list[Event] = []  # that precede the next frame
+        self._ignored: int | None = None  # number of bytes counted since the stream is ignored
+        self._events: list[Event] = []  # events before the next frame
         self.ready = False
-        """Whether the bytes of the last ``feed`` may complete something."""
+        """Whether the bytes of the last ``feed`` may complete a frame or event."""
 
     def feed(self, data: bytes | bytearray | memoryview, time: float) -> Frame | None:
-        """Take ``data``. The frame that it is, if it is one; of anything else, ``rest`` has what it completes."""
+        """Return ``data`` as a frame if it is exactly one expected frame. Otherwise buffer it and return ``None``.
+
+        ``rest`` then yields the frames and events that the buffered bytes complete.
+        """
         if self._ignored is not None:
             self._ignored += len(data)
             return None
@@ -139,7 +143,7 @@ class FrameSplitter:
         return None
 
     def rest(self, time: float) -> Iterator[Frame | Event]:
-        """Yield the other frames and events that the bytes up to now complete, in order."""
+        """Yield the frames and events that the buffered bytes complete, in order."""
         while (item := self._next(time)) is not None:
             yield item
 
@@ -156,7 +160,10 @@ class FrameSplitter:
         return frame
 
     def gap(self, size: int, time: float) -> Iterator[Frame | Event]:
-        """Record that ``size`` bytes were not seen (0 if unknown). A gap within one frame damages only that frame."""
+        """Yield the frames and events caused by ``size`` bytes that were not seen (0 if unknown).
+
+        A gap within one frame damages only that frame.
+        """
         self.losses += 1
         position = self._base + len(self._buffer) + self._missing + (self._ignored or 0)
         if self._ignored is not None:
@@ -174,13 +181,14 @@ class FrameSplitter:
 
     @property
     def held(self) -> int:
-        """The number of bytes that wait for more."""
+        """The number of buffered bytes, which wait for more bytes."""
         return len(self._buffer)
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
-        """Keep only the first bytes of the frame under way.
+        """Drop all but the first bytes of the current frame, and yield the resulting frames and events.
 
-        Report other waiting bytes as part of no frame. With ``secrets``, keep only bytes that are surely not secret.
+        Other buffered bytes are reported as belonging to no frame. With ``secrets``, only bytes that cannot be secret
+        are kept.
         """
         if self._ignored is not None:
             return
@@ -208,7 +216,7 @@ class FrameSplitter:
             yield Skipped(time, self._direction, self._base, self._ignored, b"", "this connection is not Kafka")
 
     def ignore(self) -> None:
-        """Only count bytes from now on, including the bytes that are not settled yet."""
+        """Count all further bytes, and the bytes not settled yet, without splitting them."""
         if self._ignored is None:
             self._ignored = len(self._buffer) - self._at
             self._base += self._at + self._missing
@@ -235,7 +243,7 @@ class FrameSplitter:
         return None
 
     def _frame(self, time: float) -> Frame:
-        """Return the frame under way, after all of it has arrived."""
+        """Return the current frame, which is complete or breaks off."""
         at, end = self._at, self._at + 4 + self._size - self._missing
         if end - at > LARGE:
             with memoryview(self._buffer) as view:
@@ -253,10 +261,9 @@ class FrameSplitter:
         return frame
 
     def _classify(self, time: float) -> bool:
-        """Classify the next frame.
+        """Classify the next frame. Return ``False`` if more bytes are needed.
 
-        Afterwards the frame is under way, a search begins, or the stream is not Kafka. Return ``False`` if more bytes
-        are needed.
+        Afterwards it is the current frame, a search has begun, or the stream is not Kafka.
         """
         buffer, at = self._buffer, self._at
         if len(buffer) < at + 4:
@@ -285,7 +292,7 @@ class FrameSplitter:
         return True
 
     def _advance_search(self, search: Search, time: float) -> bool:
-        """Continue the search. Returns whether it found a frame, which is then under way."""
+        """Continue the search, and return whether it found a frame, which becomes the current frame."""
         found = search.advance(self._buffer, self._base, time, ended=self._ended)
         if found is None:
             if len(self._buffer) - self._at >= MAX_SKIPPED:
@@ -297,7 +304,8 @@ class FrameSplitter:
         return True
 
     def _skip(self, stop: int, time: float, reason: str, *, whole: bool) -> None:
-        """Report the unsettled bytes before the position ``stop``; unless ``whole``, full pieces only."""
+        """Report the unsettled bytes before the position ``stop``. Unless ``whole``, report only pieces of
+        ``MAX_SKIPPED`` bytes."""
         while (left := stop - self._base - self._at) >= (1 if whole else MAX_SKIPPED):
             data = bytes(self._buffer[self._at : self._at + min(left, MAX_SKIPPED)])
             self._events.append(Skipped(time, self._direction, self._base + self._at, len(data), data, reason))
@@ -305,7 +313,7 @@ class FrameSplitter:
             self.losses += 1
 
     def _give_up(self, time: float, reason: str) -> Iterator[Frame | Event]:
-        """Settle all bytes that have arrived: nothing that completes them will."""
+        """Yield the frames and events of all buffered bytes, because no more bytes will complete them."""
         self._ended = True
         yield from self.rest(time)
         self._ended, self._search = False, None

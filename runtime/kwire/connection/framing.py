@@ -1,8 +1,8 @@
-"""Recognition of frames, by the classification of their start and by the confidence in a whole payload.
+"""Recognising frames: classifying the first bytes of a frame and scoring a whole payload.
 
-Requests and responses each have a framing. Both work on raw bytes. A
-``kwire.connection.frame_splitter.FrameSplitter`` classifies the next frame with them, and a
-``kwire.connection.search.Search`` scores candidates.
+Requests and responses each have a framing, which works on raw bytes. A
+``kwire.connection.frame_splitter.FrameSplitter`` uses it to classify the next frame, and a
+``kwire.connection.search.Search`` to score candidates.
 """
 
 from __future__ import annotations
@@ -34,41 +34,44 @@ EXPECTED: Final = 1
 POSSIBLE: Final = 2
 TOKEN: Final = 3
 IMPOSSIBLE: Final = 4
-"""Classes of a frame by its first bytes. In order: more bytes are needed. It is a known request or an awaited
-response. It is a request or response with an unknown API, version or correlation id. It is a SASL token. It is not a
-frame.
+"""Classes of a frame by its first bytes. ``INCOMPLETE``: more bytes are needed. ``EXPECTED``: a known request or an
+awaited response. ``POSSIBLE``: a request or response with an unknown API, version or correlation id. ``TOKEN``: a
+SASL token. ``IMPOSSIBLE``: not a frame.
 """
 DECODES: Final = 0
 NEWER: Final = 1
 PLAUSIBLE: Final = 2
 UNDECODABLE: Final = 3
 IMPLAUSIBLE: Final = 4
-"""Confidence that a candidate at an unsynchronised position is a frame. In order: it decodes. Its version is slightly
-newer than known, or it answers a request of an unknown API or version. Its header is plausible. It does not decode,
-or answers no request. It is impossible.
+"""Confidence that a candidate at an unsynchronised position is a frame. ``DECODES``: it decodes. ``NEWER``: its
+version is slightly newer than the known ones, or it answers a request with an unknown API or version. ``PLAUSIBLE``:
+its header is plausible. ``UNDECODABLE``: it does not decode, or answers no request. ``IMPLAUSIBLE``: it cannot be a
+frame.
 """
 MAX_TOKEN: Final = 524_288
-"""The default of Kafka's ``sasl.server.max.receive.size``. Tokens are the only frames without a header."""
+"""Maximum size of a SASL token in bytes, the default of Kafka's ``sasl.server.max.receive.size``. Only tokens have no
+header."""
 MAX_VERSION: Final = 255
-"""The highest plausible version. A PLAIN token looks like a request with a higher one: its user name is where a
-request has the version, and its password where a request has the client id."""
+"""The highest plausible API version. A PLAIN token looks like a request with a higher version, because its user name
+is in the place of the version and its password in the place of the client id."""
 _REQUEST: Final = Struct(">hhih")
 _PREFIX: Final = Struct(">ihhih")
 _ID: Final = Struct(">i")
 _RESPONSE_PREFIX: Final = Struct(">ii")
 MAX_VERSIONS_AHEAD = 2
-"""Maximum distance above the highest known version for a candidate frame found by searching."""
+"""Maximum number of versions by which a candidate frame may exceed the highest known version."""
 MAX_TRAILING = 4
-"""Maximum number of bytes after a request [KAFKA-WIRE 10]: librdkafka 2.16 writes three after Metadata 13."""
+"""Maximum number of trailing bytes after a request [KAFKA-WIRE 10]. librdkafka 2.16 writes three after Metadata
+version 13."""
 MAX_ID_PREFIXES: Final = 16
 
 
 @mypyc_attr(serializable=True)
 class Framing:
-    """The frames of one direction.
+    """Recognises the frames of one direction.
 
-    ``prefix_size`` is how many bytes classify a frame, the four of its size included; ``lookahead`` is how many after
-    a doubtful frame show whether another frame starts within it.
+    ``prefix_size`` is the number of bytes needed to classify a frame, including its four-byte size. ``lookahead`` is
+    the number of bytes after a doubtful frame that show whether another frame starts within it.
     """
 
     __slots__ = ("lookahead", "prefix_size")
@@ -78,18 +81,16 @@ class Framing:
         self.lookahead = lookahead
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
-        """Return the class of the frame of ``size`` bytes whose size field is at ``at``: ``INCOMPLETE`` to
-        ``IMPOSSIBLE``."""
+        """Return the class, ``INCOMPLETE`` to ``IMPOSSIBLE``, of the frame whose size field is at ``at`` and contains
+        ``size``."""
         raise NotImplementedError
 
     def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
-        """Yield matches at all indexes from ``start`` where a frame may begin whose prefix ends at or before
-        ``stop``.
-        """
+        """Yield a match at each index from ``start`` where a frame may begin and its prefix ends by ``stop``."""
         raise NotImplementedError
 
     def size_at(self, buffer: bytearray, at: int) -> int:
-        """Return the size that a frame at one of these indexes would have, or -1 if none can begin there."""
+        """Return the payload size of a frame at an index from ``starts``, or -1 if no frame can begin there."""
         raise NotImplementedError
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
@@ -101,16 +102,17 @@ class Framing:
         raise NotImplementedError
 
     def harmless(self, buffer: bytearray, kind: int) -> int:
-        """Return the number of payload bytes that are no secrets. ``buffer`` is the seen part of the frame."""
+        """Return the number of leading payload bytes that cannot be secret. ``buffer`` is the part of the frame seen
+        so far."""
         raise NotImplementedError
 
 
 @mypyc_attr(serializable=True)
 class RequestFraming(Framing):
-    """Requests, and SASL tokens while ``expects_tokens`` is set.
+    """Recognises requests, and SASL tokens while ``expects_tokens`` is set.
 
-    Their prefix is size, API key, version, correlation id and length of the client id; the lookahead is a prefix and
-    most client ids.
+    The prefix consists of size, API key, version, correlation id and client id length. The lookahead covers a prefix
+    and most client ids.
     """
 
     __slots__ = ("_catalog", "_pattern", "expects_tokens")
@@ -175,15 +177,15 @@ class RequestFraming(Framing):
             return 0
         if not may_contain(f"{self._catalog.name(api_key)}Request", buffer):
             return len(buffer) - 4
-        tags = header_version > 1  # the byte with their number
+        tags = header_version > 1  # the byte that counts tagged fields
         return _REQUEST.size + max(int(length), 0) + tags
 
 
 @mypyc_attr(serializable=True)
 class ResponseFraming(Framing):
-    """Responses, recognised by correlation ids in flight, and SASL tokens while ``expects_tokens`` is set.
+    """Recognises responses by the correlation ids in flight, and SASL tokens while ``expects_tokens`` is set.
 
-    Their prefix is size and correlation id.
+    The prefix consists of size and correlation id.
     """
 
     __slots__ = ("_catalog", "_in_flight", "_max_found", "expects_tokens")
@@ -236,7 +238,7 @@ class ResponseFraming(Framing):
 
 
 def is_client_id(data: bytes | bytearray) -> bool:
-    """Return whether ``data`` could be a client id (printable UTF-8)."""
+    """Return whether ``data`` could be a client id, that is, printable UTF-8."""
     try:
         return data.decode().isprintable()
     except UnicodeDecodeError:
@@ -244,9 +246,11 @@ def is_client_id(data: bytes | bytearray) -> bool:
 
 
 def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
-    """Return whether the payload of ``size`` bytes at ``at`` is an initial GSSAPI token, which clients sent without a
-    handshake before Kafka 4.0 [KAFKA-WIRE 9]: the DER header of RFC 2743, 3.1, with exactly this length, then an
-    object identifier."""
+    """Return whether the payload of ``size`` bytes at ``at`` is an initial GSSAPI token.
+
+    Before Kafka 4.0, clients could send one without a handshake [KAFKA-WIRE 9]. It has the DER header of RFC 2743,
+    3.1, with exactly this length, followed by an object identifier.
+    """
     if size < 4 or data[at] != 0x60 or len(data) < at + 6:
         return False
     length, skip = data[at + 1], 2
@@ -260,7 +264,8 @@ def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
 
 @lru_cache(32)
 def _request_pattern(keys: frozenset[int], bits: int) -> re.Pattern[bytes]:
-    """Return a pattern for 14 bytes: size, known API key, version, correlation id, length of the client id."""
+    """Return a pattern for the prefix of a request: size, known API key, version, correlation id and client id
+    length."""
     high = b"".join(re.escape(bytes([byte])) for byte in sorted({key >> 8 & 0xFF for key in keys}))
     low = b"".join(re.escape(bytes([byte])) for byte in sorted({key & 0xFF for key in keys}))
     rest = rb"[%b][%b]\0.....(?:[\0-\x7f].|\xff\xff)" % (high or b"\0", low or b"\0")
@@ -269,7 +274,7 @@ def _request_pattern(keys: frozenset[int], bits: int) -> re.Pattern[bytes]:
 
 @lru_cache(64)
 def _response_pattern(bits: int, id_prefixes: frozenset[int]) -> re.Pattern[bytes]:
-    """Return a pattern for 8 bytes: a size, and a correlation id with one of these upper halves."""
+    """Return a pattern for the prefix of a response: a size and a correlation id with one of these upper halves."""
     ids = b"|".join(re.escape(prefix.to_bytes(2, "big", signed=True)) for prefix in sorted(id_prefixes))
     if len(id_prefixes) > MAX_ID_PREFIXES:
         ids = b".."
@@ -277,10 +282,10 @@ def _response_pattern(bits: int, id_prefixes: frozenset[int]) -> re.Pattern[byte
 
 
 def _pattern(least: int, bits: int, rest: bytes) -> re.Pattern[bytes]:
-    """Return a pattern for the first byte of a size that ``rest`` follows.
+    """Return a pattern for the first byte of a size field that is followed by ``rest``.
 
-    The size has at least ``least`` bytes and at most ``bits`` bits. The pattern consumes only this byte, so that the
-    next match may begin within the frame.
+    The size is at least ``least`` and has at most ``bits`` bits. The pattern consumes only one byte, so that the next
+    match may begin within the frame.
     """
     digits = ((1 << bits) - 1).to_bytes(4, "big").lstrip(b"\0")
     parts = [rb"\0"] * (4 - len(digits)) + [rb"[\0-%b]" % re.escape(digits[:1])] + [b"."] * (len(digits) - 1)
@@ -290,31 +295,33 @@ def _pattern(least: int, bits: int, rest: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(8)
 def _keys(protocol: MessageRegistry) -> frozenset[int]:
-    """Return all API keys: one object for all connections."""
+    """Return all API keys, in one object that all connections share."""
     return frozenset(protocol.api_keys)
 
 
 @lru_cache(8)
 def _requests(protocol: MessageRegistry) -> dict[int, int]:
-    """Return header versions of known requests by API key and version: one table for all connections."""
+    """Return the table of header versions of requests by API key and version, which all connections share."""
     return {}
 
 
 @lru_cache(8)
 def _versions(protocol: MessageRegistry) -> dict[int, range]:
-    """Return the versions of requests by API key: one table for all connections."""
+    """Return the table of request versions by API key, which all connections share."""
     return {}
 
 
 @lru_cache(8)
 def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, type[Message] | None]]:
-    """Return the known responses by API key and version, one table for all connections."""
+    """Return the table of response header versions and classes by API key and version, which all connections
+    share."""
     return {}
 
 
 @mypyc_attr(serializable=True)
 class ApiCatalog:
-    """The APIs of ``protocol``. Its checks are fast and give no reasons: most of the bytes they see are noise."""
+    """The APIs of ``protocol``. Its checks are fast and give no reasons, because most of the bytes checked are
+    noise."""
 
     __slots__ = ("_header_versions", "_versions", "keys", "max_decoded", "protocol")
 
@@ -322,7 +329,7 @@ class ApiCatalog:
         self.protocol = protocol
         self.max_decoded = max_decoded
         self.keys = _keys(protocol)
-        self._header_versions = _requests(protocol)  # known ones only: every frame is classified by them
+        self._header_versions = _requests(protocol)  # only known versions, because every frame is looked up here
         self._versions = _versions(protocol)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -346,7 +353,7 @@ class ApiCatalog:
         return header_version
 
     def response(self, api_key: int, version: int) -> tuple[int, type[Message] | None]:
-        """Return the header version and the class of a response, or -1 if the version is unknown."""
+        """Return the header version and class of a response, or -1 and ``None`` if its version is unknown."""
         responses = _responses(self.protocol)
         known = responses.get((api_key, version))
         if known is not None:
@@ -358,26 +365,25 @@ class ApiCatalog:
         return known
 
     def is_plausible(self, api_key: int, version: int) -> bool:
-        """Return whether a request may have this API key and version, which is known or slightly above the known
-        ones.
-        """
+        """Return whether this version of an API is known or slightly newer than the known versions."""
         versions = self._of(api_key)
         return versions is not None and versions.start <= version < versions.stop + MAX_VERSIONS_AHEAD
 
     def is_newer(self, api_key: int, version: int) -> bool:
-        """Return whether ``version`` is slightly above the known versions of a known API."""
+        """Return whether ``version`` is slightly newer than the known versions of a known API."""
         versions = self._of(api_key)
         return versions is not None and 0 <= version - versions.stop < MAX_VERSIONS_AHEAD
 
     def _of(self, api_key: int) -> range | None:
-        """Return the known versions of requests with this API key."""
+        """Return the known request versions of an API, or ``None`` if the API is unknown."""
         versions = self._versions.get(api_key)
         if versions is None and api_key in self.keys:
             versions = self._versions[api_key] = self.protocol.request(api_key).VALID_VERSIONS
         return versions
 
     def reads_request(self, payload: bytes, api_key: int, version: int) -> bool:
-        """Return whether ``payload`` decodes as such a request with at most ``MAX_TRAILING`` bytes left."""
+        """Return whether ``payload`` decodes as a request of this API and version, with at most ``MAX_TRAILING``
+        bytes left."""
         header_version = self.header_version(api_key, version)
         if header_version < 0:
             return False
@@ -391,8 +397,8 @@ class ApiCatalog:
         return 0 <= self._bytes_after(self.protocol.request(api_key), payload, offset, version) <= MAX_TRAILING
 
     def reads_response(self, payload: bytes, api_key: int, version: int) -> bool | None:
-        """Return whether ``payload`` decodes as the response to a request of this version, or ``None`` if that is
-        unknown.
+        """Return whether ``payload`` decodes as the response to a request of this version, or ``None`` if the version
+        is unknown.
         """
         try:
             _, offset, cls, version = self.protocol.response_header(payload, api_key, version, STRICT)

@@ -1,8 +1,8 @@
 """Resynchronising: finding the next frame in a stream whose frame boundaries are unknown.
 
-Every place where a frame may begin is a candidate, and is followed to the end that its size field gives. The first
-message that is complete wins, so a false candidate that claims a hundred megabytes delays nothing. The work is
-proportional to the number of bytes.
+Every position where a frame may begin is a candidate, which ends where its size field says. The first complete
+message wins, so a false candidate that claims a hundred megabytes delays nothing. The work is proportional to the
+number of bytes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_CANDIDATES: Final = 128
-"""Maximum number of candidates that are followed at once. Beyond it the longer half is dropped, except for the frame
-that is expected after a whole frame.
+"""Maximum number of candidates followed at once. Above it, the half that ends later is dropped, except for the frame
+expected after a whole frame.
 """
 
 MANY_FOUND: Final = 256
-"""Number of false candidates after which the search passes over bytes after each match, one byte more each time.
-Bytes that are made to look like headers then cost no more than other bytes. Frames after them are found when false
-candidates become rare.
+"""Number of false candidates after which the search skips bytes after each match, one more byte each time. Bytes
+crafted to look like headers then cost no more than other bytes. Frames after them are found once false candidates
+become rare.
 """
 
 MAX_EFFORT: Final = 8
-"""Upper limit of bytes decoded to score candidates, as a multiple of the bytes searched."""
+"""Maximum number of bytes decoded to score candidates, as a multiple of the bytes searched."""
 
 
 class Candidate(NamedTuple):
-    """A place where a frame may begin, to be decided on when the stream reaches the position ``due``.
+    """A position where a frame may begin, which is decided when the stream reaches the position ``due``.
 
-    The ``expected`` candidate is the end of the last frame, or the position at which the stream was joined. The
-    search found all other candidates.
+    The ``expected`` candidate begins at the end of the last frame, or where the stream was joined. The search found
+    all other candidates.
     """
 
     due: int
@@ -48,11 +48,11 @@ class Candidate(NamedTuple):
 
 @mypyc_attr(serializable=True)
 class Search:
-    """A search that starts at position ``begin``; the byte there arrived at time ``started``. Frames above
-    ``max_found`` bytes are not found.
+    """A search from position ``begin``, whose byte arrived at time ``started``, for frames of up to ``max_found``
+    bytes.
 
-    ``trusted``: whether the frame before is known to have ended there. Once a frame is found, ``synced`` is whether
-    the next one is known to begin where it ends.
+    ``trusted`` says whether the previous frame is known to have ended there. Once a frame is found, ``synced`` says
+    whether the next frame is known to begin at its end.
     """
 
     def __init__(self, framing: Framing, begin: int, started: float, max_found: int, *, trusted: bool) -> None:
@@ -61,12 +61,12 @@ class Search:
         self._started = started
         self._max_found = max_found
         self._trusted = trusted
-        self._scanned = begin + 1  # all candidates that begin before this position are known, or passed over
-        self._seen = begin  # the end of the bytes so far
+        self._scanned = begin + 1  # all candidates before this position are known or were skipped
+        self._seen = begin  # the end of the bytes received so far
         self._candidates: list[Candidate] = []  # a heap
         self._effort = 0
         self.found = 0
-        """Number of candidates that were not frames."""
+        """The number of candidates found so far, none of which was a frame."""
         self.synced = False
         self.reason = "no frame begins there" if trusted else "the stream was joined in the middle"
 
@@ -97,8 +97,10 @@ class Search:
                 return candidate
 
     def _find(self, buffer: bytearray, base: int, until: int, time: float) -> bool:
-        """Add candidates whose prefix ends before the position ``until``. Whether to go on: one of them is due by
-        then, or bytes after it are passed over."""
+        """Add candidates whose prefix ends by the position ``until``.
+
+        Return whether to call it again, because a candidate is due by then or bytes after it were skipped.
+        """
         framing, most = self._framing, self._max_found
         for match in framing.starts(buffer, self._scanned - base, until - base):
             index: int = match.start()
@@ -124,7 +126,7 @@ class Search:
             self._candidates = ordered[:half] + expected
 
     def _can_afford(self, candidate: Candidate) -> bool:
-        """Return whether to score ``candidate``. The expected one always is, once or twice."""
+        """Return whether to score ``candidate``. The expected candidate is always scored, once or twice."""
         effort = self._effort + candidate.end - candidate.start
         if not candidate.expected and effort > MAX_EFFORT * (candidate.end - self._begin):
             return False
@@ -132,7 +134,7 @@ class Search:
         return True
 
     def _accept(self, candidate: Candidate, buffer: bytearray, base: int, ended: bool) -> bool:
-        """Return whether this is a frame, and if so set ``synced``."""
+        """Return whether ``candidate`` is a frame, and set ``synced`` if it is."""
         score = self._framing.score(bytes(buffer[candidate.start + 4 - base : candidate.end - base]))
         if candidate.expected and self._trusted:
             self.synced = score != IMPLAUSIBLE
