@@ -245,7 +245,7 @@ class Undecodable(FrameEvent):
     seen.
 
     ``reason`` is always set, and ``error`` if decoding failed. ``header`` is set if it could be decoded, and
-    ``request`` if the frame is a response.
+    ``request`` if the frame is the response to a known request.
     """
 
     reason: str

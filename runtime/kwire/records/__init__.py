@@ -1,4 +1,4 @@
-"""Record batches of Produce, Fetch and log segments, to read and to build.
+"""Reading and building the record batches of Produce requests, Fetch responses and log segments.
 
 >>> data = encode_batch([Record(b"key", b"value")])
 >>> for batch in read_batches(data):
@@ -7,8 +7,9 @@
 ...             print(record.offset, record.timestamp, record.key, record.value)
 0 -1 b'key' b'value'
 
-A batch is its header until its records are requested, which decompresses and decodes them. See ``BatchReader``
-for incomplete and corrupt batches. ``encode_batch``, ``BatchBuilder`` and ``encode_message_set`` write.
+Only the header of a batch is decoded at first. Its records are decompressed and decoded on request. See
+``BatchReader`` for incomplete and corrupt batches. ``encode_batch``, ``BatchBuilder`` and ``encode_message_set``
+build batches.
 """
 
 from kwire.records.batch import Batch

@@ -1,7 +1,7 @@
-"""A record batch: its header, and its records on request.
+"""A record batch, whose header is decoded at once and its records on request.
 
-Magic 2 has one header for many records. With magic 0 and 1 every message is a batch of one record here; a compressed
-message holds a whole message set and is a batch of its messages [KAFKA-WIRE 44].
+Magic 2 has one header for many records. With magic 0 and 1, every message is represented as a batch of one record. A
+compressed message contains a whole message set and is a batch of its messages [KAFKA-WIRE 44].
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ read_records = loops.read_records if NATIVE else interpreted.read_records
 
 
 class Batch:
-    """One batch, as returned by ``read_batches``. Only its header has been decoded, which is cheap.
+    """A batch from ``read_batches``. Only its header has been decoded, which is cheap.
 
     ============================================  ===================================================================
-    ``position``, ``size``                        where it starts in the input, and its size in bytes
+    ``position``, ``size``                        start in the input, and size in bytes
     ``magic``                                     0, 1 or 2
-    ``last_offset``                               of the last record when the batch was written
+    ``last_offset``                               offset of the last record when the batch was written
     ``leader_epoch``                              -1 before magic 2
     ``crc``                                       as stored
     ``attributes``                                as stored; the properties below decode them
@@ -63,8 +63,8 @@ class Batch:
     ``lenient``                                   whether bytes that Kafka ignores are ignored
     ============================================  ===================================================================
 
-    Every iteration decodes the records again; invalid records raise a ``DecodeError``. The batch refers to the input:
-    while it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
+    Every iteration decodes the records again. Invalid records raise a ``DecodeError``. The batch refers to the input.
+    While it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
     """
 
     __slots__ = (
@@ -105,7 +105,7 @@ class Batch:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> None:
-        """Make the batch at byte ``at`` of ``view``, which are the bytes of ``source``, if given."""
+        """Create the batch at byte ``at`` of ``view``. If the view is of ``bytes``, ``source`` is these bytes."""
         self._view = view
         self._at = at
         self._source = source
@@ -150,9 +150,9 @@ class Batch:
 
     @property
     def base_offset(self) -> int:
-        """Offset to which the offsets of the records are relative.
+        """The offset to which the offsets of the records are relative.
 
-        For a compressed message set it is the offset of the first record, and all records are decoded to find it.
+        For a compressed message set, it is the offset of the first record, and all records are decoded to find it.
         """
         if self._base_offset is None:
             self._base_offset = self.records()[0].offset
@@ -160,22 +160,22 @@ class Batch:
 
     @property
     def count(self) -> int:
-        """The number of records, possibly 0 [KAFKA-WIRE 43]. Those of a compressed message set are decoded to count
-        them."""
+        """The number of records, possibly 0 [KAFKA-WIRE 43]. The records of a compressed message set are decoded to
+        count them."""
         if self._count is None:
             self._count = len(self.records())
         return self._count
 
     @property
     def codec(self) -> Codec:
-        """Compression of the records [KAFKA-WIRE 45]."""
+        """The compression codec of the records [KAFKA-WIRE 45]."""
         from kwire.compression import Codec
 
         return Codec(self.attributes & CODEC_MASK)
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whether timestamps say when a record was created or when the broker appended it; "none" for magic 0."""
+        """Whether timestamps are creation times or the broker's append time. It is "none" for magic 0."""
         if self.magic == 0:
             return "none"
         return "append" if self.attributes & APPEND_TIME else "create"
@@ -187,17 +187,19 @@ class Batch:
 
     @property
     def control(self) -> bool:
-        """Whether the batch holds control records, which applications do not see: use ``decode_control``."""
+        """Whether the batch contains control records, which applications do not see. Decode them with
+        ``decode_control``."""
         return self.magic == 2 and self.attributes & CONTROL != 0
 
     @property
     def delete_horizon(self) -> int | None:
-        """When tombstones and transaction markers may be removed, in milliseconds since 1970 UTC. Log compaction sets
-        it, and stores it in the base timestamp [KAFKA-WIRE 43]."""
+        """The time after which tombstones and transaction markers may be removed, in milliseconds since 1970 UTC. Log
+        compaction stores it in the base timestamp [KAFKA-WIRE 43]."""
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """Return the producer's sequence number of a record, which wraps to 0 after 2³¹ - 1, or -1 if it has none."""
+        """Return the producer's sequence number for a record, which wraps to 0 after 2³¹ - 1, or -1 if there is
+        none."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
@@ -213,13 +215,13 @@ class Batch:
             raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:
-        """Return the records one by one, up to the first invalid one, which raises."""
+        """Return an iterator over the records, which raises at the first invalid record."""
         if NATIVE and self.magic == 2:
             return self._one_by_one()
         return chain.from_iterable(self._chunks())
 
     def _one_by_one(self) -> Iterator[Record]:
-        """Yield records one by one in compiled runs. A dropped record gives its memory to the next but one."""
+        """Yield records one by one in compiled runs. The memory of a dropped record is reused."""
         data, start, end = self._place()
         pos: i64 = start
         stop: i64 = end
@@ -276,7 +278,8 @@ class Batch:
         return self._stamped(self.stored_records())
 
     def payload(self) -> bytes:
-        """Return the decompressed bytes of the records, for magic 0 and 1 the decompressed value of the message."""
+        """Return the decompressed bytes of the records, or for magic 0 and 1 the decompressed value of the
+        message."""
         if self.magic < 2:
             return message_sets.payload(self)
         if self.lenient and not self.count:
@@ -285,7 +288,7 @@ class Batch:
         return self.decompressed(stored, HEADER_SIZE) if self.attributes & CODEC_MASK and stored else bytes(stored)
 
     def decompressed(self, stored: bytes | memoryview, start: int) -> bytes:
-        """Return ``stored`` decompressed, which starts at byte ``start`` of the batch."""
+        """Return the decompressed bytes of ``stored``, which starts at byte ``start`` of the batch."""
         from kwire.compression import DEFAULT_LIMIT, CompressionError, decompress
 
         limit = DEFAULT_LIMIT if self._limit is None else self._limit
@@ -298,18 +301,19 @@ class Batch:
             raise
 
     def encode(self, records: list[Record] | None = None, **changes: Any) -> bytes:
-        """Return the bytes of this batch with other ``records`` or other settings: the keywords of ``encode_batch``,
-        or for magic 0 and 1 of ``encode_message_set``.
+        """Return the bytes of this batch with other ``records`` or settings.
 
-        Without changes the bytes are the same, provided that the codec reproduces them and the batch was written with
-        minimal varints.
+        The settings are the keyword arguments of ``encode_batch``, or for magic 0 and 1 of ``encode_message_set``.
+
+        Without changes, the bytes are the same if the codec reproduces them and the batch was written with minimal
+        varints.
         """
         from kwire.records import build
 
         return build.rebuild(self, records, changes)
 
     def stored_records(self) -> list[Record]:
-        """Return the records with the timestamps stored in them, even if the broker's append time overrides these."""
+        """Return the records with their stored timestamps, even if the broker's append time overrides them."""
         if self.magic < 2:
             return message_sets.read(self, self._verify, stored=True)[0]
         data, start, end = self._place()
@@ -323,10 +327,10 @@ class Batch:
         return records
 
     def _place(self) -> tuple[bytes, int, int]:
-        """Return the decompressed records: bytes, and where in these they start and end.
+        """Return bytes with the decompressed records, and the start and end of the records in these bytes.
 
-        Interpreted, they are all of the bytes, because its loop copies keys and values before it knows their record
-        to end in time.
+        In interpreted runs, the bytes contain only the records, because the loop copies keys and values before it
+        checks where their record ends.
         """
         source = self._source
         in_place = NATIVE and not self.attributes & CODEC_MASK and not (self.lenient and not self.count)
@@ -340,7 +344,7 @@ class Batch:
         return self._view[self._at + start : self._at + self.size]
 
     def _read_fast(self, data: bytes, pos: int, end: int, count: int) -> tuple[list[Record], int] | None:
-        """Return ``count`` records from ``pos``, and where they end. Return no records if one is unusual."""
+        """Return ``count`` records from ``pos`` and the position after them, or ``None`` if a record is unusual."""
         if self._has_small_bases():
             try:
                 return read_records(data, pos, end, count, self.base_offset, self.base_timestamp)
@@ -349,7 +353,7 @@ class Batch:
         return None
 
     def _stamped(self, records: list[Record]) -> list[Record]:
-        """Return the records with the broker's time, if it replaces theirs."""
+        """Return the records, with the broker's append time if it replaces their timestamps."""
         if self.attributes & APPEND_TIME:
             for record in records:
                 record.timestamp = self.max_timestamp

@@ -1,4 +1,4 @@
-"""Building batches: from records to bytes, in all three formats."""
+"""Encoding records as batches of all three formats."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from kwire.records.batch import TimestampType
 
 MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
-"""From the magic to the length of the key, by magic."""
+"""The fields from the magic to the key length, by magic."""
 SIZE = Struct(">i")
 HEAD = Struct(">qiI")
 KEPT = (
     *("base_offset", "base_timestamp", "delete_horizon", "producer_id", "producer_epoch", "base_sequence"),
     *("transactional", "control", "leader_epoch"),
 )
-"""The settings of magic 2 that a batch has as attributes, and keeps when it is encoded again."""
+"""The settings of magic 2 that are attributes of a batch and are kept when it is encoded again."""
 
 write_records = writing.write_records if is_native() else interpreted.write_records
 new_buffer = writing.new_buffer if is_native() else interpreted.new_buffer
@@ -60,9 +60,10 @@ def encode_batch(
 ) -> bytes:
     """Return the bytes of a record batch of magic 2 [KAFKA-WIRE 43].
 
-    Base offset and base timestamp default to the first record's, the last offset to the last record's, and the
-    largest timestamp to the largest of all. Records without an offset are numbered. If the first record has none,
-    numbering starts from ``base_offset`` or 0. A batch may have no records, as after log compaction.
+    ``base_offset`` and ``base_timestamp`` default to the values of the first record, ``last_offset`` to the offset of
+    the last record, and ``max_timestamp`` to the largest timestamp. Records without an offset are numbered. If the
+    first record has no offset, numbering starts from ``base_offset`` or 0. A batch may be empty, as after log
+    compaction.
 
     With ``timestamp_type="append"``, ``max_timestamp`` is the time at which the broker appended the batch. A
     ``delete_horizon`` replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
@@ -114,7 +115,7 @@ def encode_message_set(
     inner_attributes: int = 0,
     exact_offsets: bool = False,
 ) -> bytes:
-    """Return the bytes of messages of magic 0 or 1, wrapped by a single message if a ``codec`` is given [KAFKA-WIRE
+    """Return the bytes of messages of magic 0 or 1, wrapped in a single message if a ``codec`` is given [KAFKA-WIRE
     44].
 
     Records without an offset are numbered from ``base_offset`` or 0. The wrapper has the offset of the last record
@@ -145,7 +146,7 @@ def encode_message_set(
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
-    """Implement ``Batch.encode``."""
+    """Return the bytes of ``batch`` with these changes, as ``Batch.encode`` does."""
     kind = changes.get("timestamp_type", batch.timestamp_type)
     # Different records have a different largest timestamp, but an append time applies to all of them and is kept.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
@@ -166,7 +167,7 @@ def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, A
 
 
 def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: bool) -> tuple[BytesWriter, int, int]:
-    """Return the records as bytes, the last offset and the largest timestamp."""
+    """Return a buffer with the encoded records, the last offset and the largest timestamp."""
     out = new_buffer()
     try:
         ordinary = -HUGE < base_timestamp < HUGE and -HUGE < base_offset < HUGE
@@ -180,7 +181,7 @@ def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
 def _written_slowly(
     rows: list[Record], base_offset: int, base_timestamp: int, exact: bool
 ) -> tuple[BytesWriter, int, int]:
-    """Do the same with errors."""
+    """Return the same values as ``_written``, or raise an error with the reason."""
     out, newest = new_buffer(), -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
@@ -193,7 +194,7 @@ def _written_slowly(
 def record_slowly(
     row: Record, number: int, last: int, base_offset: int, base_timestamp: int, exact: bool = False
 ) -> tuple[bytes, int]:
-    """Return the bytes of a record, and its offset. ``last`` is the offset of the record before it.
+    """Return the bytes of a record and its offset. ``last`` is the offset of the previous record.
 
     Deltas overflow as in Java, so every record that was read can be written.
     """

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class BatchBuilder:
-    """Builds a record batch of magic 2 from the fields of records, without a ``Record`` for each.
+    """Builds a record batch of magic 2 from the fields of records, without ``Record`` objects.
 
     >>> from kwire.compression import Codec
     >>> builder = BatchBuilder()
     >>> builder.append(b"key", b"value", (), 1_700_000_000_000)
     >>> data = builder.build(codec=Codec.LZ4)
 
-    ``base_offset`` and ``base_timestamp`` default to the values of the first record, or to offset 0 if it has no
-    offset.
+    ``base_offset`` and ``base_timestamp`` default to the offset and timestamp of the first record. The offset
+    defaults to 0 if that record has none.
     """
 
     __slots__ = (
@@ -65,7 +65,8 @@ class BatchBuilder:
 
     @property
     def size(self) -> int:
-        """The bytes of the batch so far, before compression: what a producer compares with its ``batch.size``."""
+        """The size of the batch so far in bytes, before compression. A producer compares it with its
+        ``batch.size``."""
         return HEADER_SIZE + len(self._out)
 
     def append(
@@ -76,10 +77,10 @@ class BatchBuilder:
         timestamp: int = -1,
         offset: int = -1,
     ) -> None:
-        """Add a record. Offsets ascend. Without an offset it gets the offset after the record before it.
+        """Add a record. Offsets must ascend. A record without an offset gets the next offset.
 
-        Raise ``EncodeError`` for invalid values, or a ``TypeError`` in native builds for values of wrong types. The
-        batch then stays unchanged.
+        Raise ``EncodeError`` for invalid values, or ``TypeError`` in native builds for values of the wrong type. The
+        batch then remains unchanged.
         """
         if self._count == 0:
             try:
@@ -117,7 +118,7 @@ class BatchBuilder:
         control: bool = False,
         leader_epoch: int = -1,
     ) -> bytes:
-        """Return the bytes of the batch. The settings are as in ``encode_batch``. More records may follow."""
+        """Return the bytes of the batch. The settings are as in ``encode_batch``. More records may be added later."""
         if self._count == 0:
             self._begin(-1, -1)
         return seal(
@@ -139,7 +140,7 @@ class BatchBuilder:
         )
 
     def _begin(self, timestamp: int, offset: int) -> None:
-        """Take the bases that were not given from the first record."""
+        """Set the base offset and base timestamp, from the first record if they were not given."""
         base = self._offset
         if base is None:
             base = 0 if offset == -1 else offset
@@ -150,7 +151,7 @@ class BatchBuilder:
         self._last = base - 1
 
     def _append_slowly(self, record: Record) -> int:
-        """Append the record or raise the reason why not; its offset."""
+        """Append the record and return its offset, or raise an error with the reason."""
         data, offset = record_slowly(record, self._count, self._last, self._base_offset, self._base_timestamp)
         self._out.write(data)
         return offset

@@ -10,7 +10,7 @@ _found: Callable[[bytes | bytearray | memoryview, int], int] | None = None
 
 
 def crc32c(data: bytes | bytearray | memoryview, value: int = 0) -> int:
-    """Return the checksum of ``data``, after bytes with the checksum ``value``.
+    """Return the CRC-32C of ``data``, preceded by bytes with the CRC-32C ``value``.
 
     The library is imported on the first call, because its import is slower than all of ``kwire.records``.
     """

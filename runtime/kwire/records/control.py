@@ -1,7 +1,8 @@
 """Control records, which brokers write into partitions for each other [KAFKA-WIRE 42].
 
-The key is a version and a type, both int16. The value is a message that depends on the type, and starts with an int16
-version: a field of the message, except for the two types that end a transaction, where it precedes the message.
+The key consists of a version and a type, both int16. The type determines the message in the value. The value starts
+with an int16 version. It precedes the message for the two types that end a transaction, and is a field of the message
+for all other types.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ TYPES: tuple[tuple[str, str], ...] = (
     ("kraft_version", "KRaftVersionRecord"),
     ("voters", "VotersRecord"),
 )
-"""The name of each type and of its message; the index is the number of the type."""
+"""The name and the message name of each type. The index is the type number."""
 
 KEY = Struct(">hh")
 VERSION = Struct(">h")
 MAX_SIZE = 1 << 20
-"""Maximum bytes of a decoded value. Kafka's values have less than a kilobyte."""
+"""Maximum size of a decoded value in bytes. Kafka's values are smaller than a kilobyte."""
 
 
 class ControlRecord:
     """A decoded control record.
 
-    ``message`` is ``None`` if the type or version is unknown or the value is invalid; ``reason`` then says why.
+    ``message`` is ``None`` if the type or version is unknown or the value is invalid, and ``reason`` says why.
     ``key`` and ``value`` are the record's bytes. ``type`` and ``version`` are -1 if they are missing.
     """
 
@@ -68,9 +69,10 @@ class ControlRecord:
 
 
 def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = STRICT) -> ControlRecord:
-    """Return the decoded record of a control batch. It never raises: readers have to ignore new types and versions.
+    """Return the decoded form of a control record. It never raises, because readers have to ignore new types and
+    versions.
 
-    ``policy`` applies to the message; Kafka ignores trailing bytes.
+    ``policy`` applies to the message. Kafka ignores trailing bytes.
     """
     key, value = record.key, record.value
     type = KEY.unpack_from(key)[1] if key is not None and len(key) >= KEY.size else -1
@@ -84,7 +86,7 @@ def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = S
 
 
 def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
-    """Return the record of a control batch.
+    """Return a record for a control batch.
 
     ``name`` is a name in ``TYPES``. A message with a ``version`` field is encoded in that version.
     """
@@ -101,7 +103,7 @@ def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: 
 def _decode(
     cls: type[Message], version: int, value: bytes | None, policy: Policy
 ) -> tuple[Message | None, str | None]:
-    """Return the message, or the reason for its absence."""
+    """Return the message and ``None``, or ``None`` and the reason why decoding failed."""
     if value is None:
         return None, "the record has no value"
     if len(value) > MAX_SIZE:

@@ -1,4 +1,4 @@
-"""Errors of record batches. Those of compression are in ``kwire.compression``."""
+"""Errors of record batches. Compression errors are in ``kwire.compression``."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from kwire.records.batch import Batch
 
 NAMES = ("MessageSet", "MessageSet", "RecordBatch")
-"""The name of a batch in errors, by magic."""
+"""The name of a batch in error messages, by magic."""
 
 
 class RecordsError(DecodeError):
     """A batch that cannot be decoded.
 
-    ``data`` holds the bytes of the batch, or their first ``MAX_KEPT`` if its size is invalid. ``position`` is the
-    start of the batch in the input, and ``offset`` the place of the problem in the input. In a compressed batch
-    ``offset`` is the start of the compressed records, and the reason gives the byte within the decompressed records.
-    ``version`` is the magic.
+    ``data`` holds the bytes of the batch, or the first ``MAX_KEPT`` bytes if its size is invalid. ``position`` is the
+    start of the batch in the input, and ``offset`` is the position of the problem in the input. In a compressed
+    batch, ``offset`` is the start of the compressed records, and the reason gives the byte within the decompressed
+    records. ``version`` is the magic.
     """
 
 
@@ -35,18 +35,18 @@ class CorruptRecordError(RecordsError):
 
 
 class RecordsLimitError(RecordsError):
-    """More records and headers than are read at once (``kwire.records.loops.MAX_OBJECTS``). Iterating over the batch
-    reads it in parts."""
+    """A batch has more than ``kwire.records.loops.MAX_OBJECTS`` records and headers, which are too many to read at
+    once. Iterate over the batch to read it in parts."""
 
 
 MAX_KEPT = 1024
-"""Maximum bytes that an error keeps of a batch with an invalid size."""
+"""Maximum number of bytes that an error keeps of a batch with an invalid size."""
 
 
 def error_in(
     batch: Batch, at: int, path: str, reason: str, kind: type[RecordsError] = CorruptRecordError
 ) -> RecordsError:
-    """Return the error for byte ``at`` of a batch."""
+    """Return an error with the position of byte ``at`` of a batch."""
     return kind(
         reason,
         message_name=NAMES[batch.magic],

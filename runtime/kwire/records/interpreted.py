@@ -1,7 +1,7 @@
-"""The loops over the records of a batch of magic 2 for interpreted runs. Never compiled.
+"""The loops over the records of a batch of magic 2 for interpreted runs. They are never compiled.
 
-They replace the loops in ``kwire.records.loops``, because here a call costs as much as reading a field. One function
-reads all fields and copies keys and values at once. Writing looks numbers up in a table and joins parts.
+They replace the loops in ``kwire.records.loops``, because an interpreted call costs as much as reading a field. One
+function reads all fields and copies keys and values at once. Writers look numbers up in a table and join the parts.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ from kwire.records.writing import varint, write_headers
 from kwire.wire import give_up
 
 SHORT = 1 << 13
-"""Numbers below this take up to two bytes, and those below ``LONG`` three."""
+"""Numbers below this value are encoded in up to two bytes, and numbers below ``LONG`` in up to three."""
 LONG = 1 << 20
 
 VARINTS: list[bytes] = []
-"""The numbers below ``SHORT``, encoded: common lengths and deltas. Filled by the first batch, like the next two."""
+"""The encoded numbers below ``SHORT``, which are common lengths and deltas. The first batch fills this table and the
+next two."""
 STARTS: list[bytes] = []
-"""The first two bytes of a number of three, by its lower 13 bits."""
+"""The first two bytes of a three-byte number, by its lower 13 bits."""
 ENDS: list[bytes] = []
-"""The third byte, by the rest."""
+"""The third byte of a three-byte number, by its higher bits."""
 
 
 def fill_tables() -> None:
@@ -34,10 +35,10 @@ def fill_tables() -> None:
 def read_records(
     data: bytes, pos: int, end: int, count: int, base_offset: int, base_timestamp: int
 ) -> tuple[list[Record], int]:
-    """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
+    """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is at most ``end``.
 
-    The bases are below ``HUGE``. All varints are zigzag coded: odd numbers are negative, 1 is -1. More than
-    ``MAX_OBJECTS`` records and headers are unusual, too.
+    The bases are below ``HUGE``. All varints are zigzag encoded, so odd numbers are negative and 1 means -1. Give up
+    on more than ``MAX_OBJECTS`` records and headers.
     """
     records: list[Record] = []
     append, allocate = records.append, Record.__new__
@@ -161,17 +162,17 @@ class Buffer(bytearray):
 
 
 def new_buffer() -> BytesWriter:
-    """Return a buffer for records."""
+    """Return an empty buffer for records."""
     return Buffer()  # type: ignore[return-value]
 
 
 def view(out: BytesWriter) -> memoryview:
-    """Return the written bytes, as explained in ``kwire.records.writing``."""
+    """Return a view of the written bytes. It is not a copy, so use it before ``out`` is changed."""
     return memoryview(out)  # type: ignore[arg-type]
 
 
 def write_records(out: BytesWriter, records: list[Record], base_offset: int, base_timestamp: int) -> tuple[int, int]:
-    """Write the records; see ``kwire.records.writing``."""
+    """Write the records as ``kwire.records.writing.write_records`` does."""
     if not VARINTS:
         fill_tables()
     varints, starts, ends = VARINTS, STARTS, ENDS
@@ -231,7 +232,7 @@ def write_records(out: BytesWriter, records: list[Record], base_offset: int, bas
 def write_record(
     out: BytesWriter, time: int, place: int, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
-    """Write one record; see ``kwire.records.writing``."""
+    """Write one record as ``kwire.records.writing.write_record`` does."""
     if not VARINTS:
         fill_tables()
     known, far = SHORT, LONG

@@ -1,7 +1,7 @@
-"""The slow path for records of magic 2: it has the limits of Java's readers, and tracks field and offset.
+"""The slow path for records of magic 2, which has the limits of Java's readers and tracks the field and offset.
 
-``kwire.records.loops`` gives up on anything unusual. Here the same bytes either decode after all (long varints,
-numbers that overflow Java's ``long``), or raise ``CorruptRecordError`` with the reason.
+``kwire.records.loops`` gives up on anything unusual. This module reads the same bytes again. It accepts long varints
+and numbers that overflow Java's ``long``, and raises ``CorruptRecordError`` with the reason for anything else.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) -> tuple[list[Record], int]:
-    """Return ``count`` records from ``pos`` of ``data``, the payload of ``batch``, and where they end.
+    """Return ``count`` records from ``pos`` of ``data``, the payload of ``batch``, and the position after them.
 
-    ``first`` is the index of the first of them.
+    ``first`` is the index of the first record in the batch.
     """
     reader = _Reader(batch, data, pos)
     reader.spend(min(count, (len(data) - pos) // MIN_RECORD), f"the header counts {batch.count} records")
@@ -42,7 +42,7 @@ def refuse_rest(batch: Batch, data: bytes, pos: int) -> NoReturn:
 
 
 def int64(value: int) -> int:
-    """Return ``value`` wrapped to 64 bits, as in Java's ``long``."""
+    """Return ``value`` wrapped to 64 bits like Java's ``long``."""
     return (value + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
@@ -96,7 +96,8 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def length(self, field: str, *, nullable: bool) -> int:
-        """Read a length of at most the bytes left. If null is allowed, any negative length is null, as in Kafka."""
+        """Return a length of at most the number of bytes left. If nullable, any negative length is null, as in
+        Kafka."""
         start = self.pos
         length = self.varint(field, 32)
         left = len(self.data) - self.pos
@@ -107,7 +108,8 @@ class _Reader:
         return length
 
     def varint(self, field: str, bits: int) -> int:
-        """Read a zigzag-coded number as Java does, from at most five or ten bytes. Excess high bits are cut off."""
+        """Return a zigzag-encoded number, read as in Java from at most five or ten bytes. Excess high bits are
+        dropped."""
         self.field = field
         start, value, shift = self.pos, 0, 0
         while True:

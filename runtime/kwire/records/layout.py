@@ -9,31 +9,32 @@ if TYPE_CHECKING:
     from typing import Final
 
 BATCH_HEADER = Struct(">qiibIhiqqqhii")
-"""Magic 2: base offset, size of the rest, leader epoch, magic, CRC-32C, attributes, last offset delta, base and
-largest timestamp, producer id and epoch, base sequence, number of records. The records follow."""
+"""The batch header of magic 2: base offset, size of the rest, leader epoch, magic, CRC-32C, attributes, last offset
+delta, base timestamp, largest timestamp, producer id, producer epoch, base sequence and number of records."""
 
 MESSAGE_HEADER = Struct(">qiIbb")
-"""Magic 0 and 1: offset, size of the rest, CRC-32, magic, attributes."""
+"""The message header of magic 0 and 1: offset, size of the rest, CRC-32, magic and attributes."""
 
 HEADER_SIZE: Final = 61
 """Size of ``BATCH_HEADER`` in bytes."""
 
 OVERHEAD: Final = 12
-"""Bytes up to and including the size field, which counts the bytes after it."""
+"""Number of bytes up to the end of the size field, which counts the bytes after it."""
 MIN_SIZE = (14, 22, 49)
 """The smallest valid value of the size field, by magic."""
 
 MAGIC: Final = 16
-"""Offset of the magic in all formats. The CRC-32 of magic 0 and 1 covers the bytes from here on."""
+"""Offset of the magic in all formats. The CRC-32 of magic 0 and 1 covers the bytes from this offset on."""
 ATTRIBUTES: Final = 21
-"""Offset of the attributes of magic 2, and of the bytes that its CRC-32C covers."""
+"""Offset of the attributes in magic 2. Its CRC-32C covers the bytes from this offset on."""
 
 CODEC_MASK: Final = 0x07
 APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
-"""The bits of the attributes; magic 0 and 1 have the first two only."""
+"""Masks of the attribute bits. Magic 0 and 1 have only the first two."""
 
 ZSTD: Final = 4
-"""The first codec that magic 0 and 1 do not have: ``kwire.compression.Codec.ZSTD``, without importing enums."""
+"""The first codec that magic 0 and 1 do not support. It is ``kwire.compression.Codec.ZSTD`` without an import of
+enums."""

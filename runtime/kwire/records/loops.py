@@ -1,9 +1,9 @@
 """A record, and the loops that read the records of a batch of magic 2 in compiled runs.
 
-This is the hot path: varints of one or two bytes are read in place, and nothing is tracked for the sake of errors.
-Anything unusual raises (``IndexError``, ``ValueError``, ``TypeError``), and the caller starts again in
-``kwire.records.interpreter``, which returns the records or raises the reason. Interpreted,
-``kwire.records.interpreted`` reads all of a record at once instead.
+This is the hot path. Varints of one or two bytes are read in place, and no context for error messages is tracked.
+Anything unusual raises ``IndexError``, ``ValueError`` or ``TypeError``. The caller then starts again in
+``kwire.records.interpreter``, which returns the records or raises an error with the reason. Interpreted runs use
+``kwire.records.interpreted`` instead, which reads a whole record at once.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ Headers = tuple[tuple[str, bytes | None], ...]
 """Pairs of key and value. A key that is not UTF-8 keeps its bytes as surrogate escapes and is written unchanged."""
 
 HUGE: Final = (1 << 62) - 1
-"""Offsets and timestamps from here on are left to the slow path, which overflows like Java's ``long``."""
+"""Offsets and timestamps from this value on are left to the slow path, which overflows like Java's ``long``."""
 
 MIN_RECORD: Final = 7
 """The smallest possible size of a record, in bytes."""
 
 MAX_OBJECTS: Final = 500_000
-"""The most records and headers that are read at once, which bounds the memory for a compressed batch of tiny ones. A
-batch of a broker's default size, a mebibyte, has room for 150,000 records."""
+"""Maximum number of records and headers read at once. It limits the memory for a compressed batch of tiny records. An
+uncompressed batch of a mebibyte, the broker's default limit, has room for 150,000 records."""
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)
 class Record:
-    """One record, which applications call a message.
+    """A record, which applications call a message.
 
-    ``timestamp`` is in milliseconds since 1970 UTC, -1 if unset; ``Batch.timestamp_type`` says whether it is the
-    producer's or the broker's. A record with offset -1 gets the offset after the record before it when it is encoded.
+    ``timestamp`` is in milliseconds since 1970 UTC, or -1 if unset. ``Batch.timestamp_type`` says whether it comes
+    from the producer or the broker. A record with offset -1 gets the next offset when it is encoded.
 
-    Natively, ``key``, ``value`` and ``headers`` of a record that was read are copied when one of them is first asked
-    for. Until then the record keeps the bytes that it was read from.
+    In native builds, the ``key``, ``value`` and ``headers`` of a record that was read are copied on first access.
+    Until then, the record keeps the bytes that it was read from.
     """
 
     __slots__ = ("_data", "_fields", "_headers", "_key", "_value", "offset", "timestamp")
@@ -65,7 +65,7 @@ class Record:
         self._value = value
         self._headers = headers
         self._data = b""
-        self._fields = -1  # where in the data the key starts, if the fields have not been read
+        self._fields = -1  # position of the key in the data, or -1 once the fields have been read
 
     @property
     def key(self) -> bytes | None:
@@ -82,7 +82,7 @@ class Record:
 
     @property
     def value(self) -> bytes | None:
-        """The value; ``None`` is a tombstone where the log is compacted."""
+        """The value. ``None`` is a tombstone in a compacted log."""
         if self._fields >= 0:
             self._read()
         return self._value
@@ -95,7 +95,7 @@ class Record:
 
     @property
     def headers(self) -> Headers:
-        """The headers: pairs of key and value."""
+        """The headers as pairs of key and value."""
         if self._fields >= 0:
             self._read()
         return self._headers
@@ -107,7 +107,7 @@ class Record:
         self._headers = headers
 
     def _read(self) -> None:
-        """Copy the fields, whose lengths ``read_record`` has checked, and let go of the batch."""
+        """Copy the fields, whose lengths ``read_record`` has checked, and release the batch."""
         data = self._data
         size, pos = read_length(data, self._fields)
         if size >= 0:
@@ -147,7 +147,7 @@ class Record:
         return Record, (self.key, self.value, self.headers, self.timestamp, self.offset)
 
 
-if __file__.endswith(".py"):  # interpreted, all fields are read at once, and plain slots are faster than properties
+if __file__.endswith(".py"):  # interpreted runs read all fields at once, and plain slots are faster than properties
     for field in ("key", "value", "headers"):
         setattr(Record, field, vars(Record)[f"_{field}"])
 
@@ -155,9 +155,9 @@ if __file__.endswith(".py"):  # interpreted, all fields are read at once, and pl
 def read_records(
     data: bytes, pos: i64, end: i64, count: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[list[Record], i64]:
-    """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is ``end`` at most.
+    """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is at most ``end``.
 
-    The bases are below ``HUGE``. More than ``MAX_OBJECTS`` records and headers are unusual, too.
+    The bases are below ``HUGE``. Give up on more than ``MAX_OBJECTS`` records and headers.
     """
     records: list[Record] = []
     room: i64 = MAX_OBJECTS - count
@@ -173,10 +173,10 @@ def read_records(
 def read_record(
     data: bytes, pos: i64, end: i64, room: i64, base_offset: i64, base_timestamp: i64
 ) -> tuple[Record, i64, i64]:
-    """Return the record at ``pos``, where it ends and how many headers it has, which is ``room`` at most.
+    """Return the record at ``pos``, the position after it, and its number of headers, which is at most ``room``.
 
-    All lengths are checked; key, value and headers are copied by the record later. All varints are zigzag coded: odd
-    numbers are negative.
+    All lengths are checked. The record copies its key, value and headers later. All varints are zigzag encoded, so
+    odd numbers are negative.
     """
     size: i64 = data[pos]
     pos += 1
@@ -250,7 +250,8 @@ def read_record(
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return the length of a key or value, and the start of its bytes. Null is -1, which is coded as 1."""
+    """Return the length of a key or value, and the start of its bytes. The length of null is -1, which is encoded as
+    1."""
     coded: i64 = data[pos]
     pos += 1
     if coded > 127:
@@ -268,15 +269,15 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def after(data: bytes, pos: i64) -> i64:
-    """Return the end of the key or value at ``pos``."""
+    """Return the position after the key or value at ``pos``."""
     size, pos = read_length(data, pos)
     return pos if size < 0 else pos + size
 
 
 def after_headers(data: bytes, pos: i64, end: i64, room: i64) -> tuple[i64, i64]:
-    """Return the number of headers of a record, and their end.
+    """Return the number of headers of a record, and the position after them.
 
-    Give up if there are more than ``room``, or more than there are bytes before ``end``.
+    Give up if there are more than ``room`` headers, or more headers than bytes before ``end``.
     """
     coded, pos = read_long_varint(data, pos, 28)
     if coded & 1 or coded >> 1 > room or coded >> 1 > end - pos:
@@ -290,7 +291,8 @@ def after_headers(data: bytes, pos: i64, end: i64, room: i64) -> tuple[i64, i64]
 
 
 def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
-    """Return a varint, still zigzag coded, and where it ends. ``last`` is the shift of the last byte allowed."""
+    """Return a varint, still zigzag encoded, and the position after it. ``last`` is the shift of the last byte
+    allowed."""
     value: i64 = 0
     shift: i64 = 0
     while True:
@@ -305,7 +307,8 @@ def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
 
 
 def read_headers(data: bytes, pos: i64, room: i64) -> tuple[Headers, i64]:
-    """Return the headers of a record, starting with their number. Give up if there are more than ``room``."""
+    """Return the headers of a record, and the position after them. Give up if there are more than ``room``
+    headers."""
     count, pos = read_long_varint(data, pos, 28)
     if count & 1 or count >> 1 > room:
         give_up()

@@ -1,8 +1,8 @@
 """Message sets: the formats of magic 0 and 1, which preceded record batches [KAFKA-WIRE 44].
 
-A message is an offset, a size, a CRC-32, magic, attributes, a timestamp (magic 1), key and value. The value of a
-compressed message is a message set. Such a wrapper has the offset of its last message. The offsets inside are
-absolute with magic 0 and relative with magic 1.
+A message consists of an offset, a size, a CRC-32, the magic, attributes, a timestamp (only in magic 1), a key and a
+value. The value of a compressed message is a message set. Such a wrapper has the offset of its last message. The
+offsets inside are absolute with magic 0 and relative with magic 1.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from kwire.records.errors import RecordsError
 
 KEY = (18, 26)
-"""Offset of the key's length, by magic."""
+"""Offset of the key length, by magic."""
 MIN_BYTES = OVERHEAD + MIN_SIZE[0]
 
 
 def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
     """Return the records of a message, the base of inner offsets, and the attributes of the first inner message.
 
-    Inner offsets are relative to the base. ``stored`` keeps the timestamps of inner messages that the wrapper's
+    Inner offsets are relative to the base. With ``stored``, inner messages keep the timestamps that the wrapper's
     append time would replace.
     """
     outer = _Message(batch, batch.data, 0, batch.size)

@@ -1,4 +1,4 @@
-"""From bytes to batches: a records field of a request or response, or part of a log segment."""
+"""Reading batches from the bytes of a records field or a log segment."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class BatchReader:
-    """An iterator of ``Batch``. It keeps no batches, so memory use does not grow with the input.
+    """An iterator over batches. It keeps no batches, so memory use does not grow with the input.
 
-    An invalid batch raises. The next call continues after it if its size is valid. With ``skip``, invalid batches are
-    skipped and their errors collected in ``errors``. ``position`` is the current position in the input. At the end it
-    is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes. Only a batch with an
-    invalid size stops the iteration elsewhere.
+    An invalid batch raises a ``RecordsError``. The next call continues after it if its size is valid. With ``skip``,
+    invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current position in the
+    input. At the end, it is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes.
+    Only a batch with an invalid size ends the iteration earlier.
     """
 
     __slots__ = (
@@ -83,8 +83,9 @@ class BatchReader:
         raise StopIteration
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
-        """Return the batches with all their records. A batch with an invalid record is an invalid batch: it raises,
-        or with ``skip`` is skipped.
+        """Return an iterator over the batches, each with a list of all its records.
+
+        A batch with an invalid record raises, or is skipped with ``skip``.
         """
         return with_records(self, self._note if self._skip else None)
 
@@ -138,7 +139,8 @@ class BatchReader:
         return self._view[at] if source is None else source[at]
 
     def _refuse(self, magic: int, size: int, left: int) -> NoReturn:
-        """Raise the error for an unknown magic or a size too small for it, and go on after the batch."""
+        """Raise the error for an unknown magic or a size too small for the magic. The next call continues after the
+        batch."""
         if magic > 2:
             size_kept = size if size <= left else MAX_KEPT
             error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", size_kept)
@@ -179,21 +181,22 @@ def read_batches(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> BatchReader:
-    """Return the batches of ``data``, the contents of a records field or a log segment. ``None`` is an empty field.
+    """Return an iterator over the batches of ``data``, the contents of a records field or log segment, or ``None``.
 
     An incomplete batch at the end is normal in a Fetch response and ends the iteration without an error. The reader's
-    ``truncated`` is its length [KAFKA-WIRE 44]. The iteration raises ``ChecksumError`` (not with ``verify=False``),
-    ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records also raises ``RecordsLimitError`` and
-    ``kwire.compression.CompressionError``.
+    ``truncated`` is its size in bytes [KAFKA-WIRE 44]. The iteration raises ``ChecksumError`` (unless
+    ``verify=False``), ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records also raises
+    ``RecordsLimitError`` and ``kwire.compression.CompressionError``.
 
-    With ``skip``, such batches are skipped and their errors collected in the reader's ``errors``. Invalid records are
-    found when they are decoded. ``BatchReader.with_records`` skips their batch as well, but a loop over its records
-    raises.
+    With ``skip``, invalid batches are skipped and their errors collected in the reader's ``errors``. Invalid records
+    are only found when they are decoded. ``BatchReader.with_records`` skips a batch with invalid records as well, but
+    iterating over the batch raises.
 
-    ``position`` is the start of ``data`` in a larger input, for the positions of batches and the offsets of errors.
-    ``limit`` is the maximum number of decompressed bytes of one batch (default ``kwire.compression.DEFAULT_LIMIT``).
+    ``position`` is the start of ``data`` in a larger input. It is added to the positions of batches and the offsets
+    of errors. ``limit`` is the maximum size of a decompressed batch in bytes (default
+    ``kwire.compression.DEFAULT_LIMIT``).
 
-    Only the ``trailing`` choice of ``policy`` applies: "ignore" ignores bytes that Kafka does not look at.
+    Only the ``trailing`` setting of ``policy`` applies. With "ignore", bytes that Kafka does not read are ignored.
     """
     view = memoryview(b"" if data is None else data)
     if view.format != "B" or view.ndim != 1:
@@ -205,7 +208,8 @@ def read_batches(
 def with_records(
     batches: Iterable[Batch], skipped: Callable[[DecodeError], None] | None
 ) -> Iterator[tuple[Batch, list[Record]]]:
-    """Yield batches with all their records. Errors of invalid ones are passed to ``skipped``, or else raised."""
+    """Yield each batch with all its records. Errors of invalid batches are passed to ``skipped`` or, if it is
+    ``None``, raised."""
     for batch in batches:
         try:
             records = batch.records()

@@ -1,4 +1,4 @@
-"""The header of a batch of magic 2 around its records. Runs interpreted or compiled by mypyc."""
+"""Adding the header to the records of a batch of magic 2. Runs interpreted or compiled by mypyc."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire.records.batch import TimestampType
 
 KNOWN_ATTRIBUTES: Final = 0x3F
-"""The bits that settings decide. The one for the delete horizon is passed on."""
+"""The attribute bits that settings determine. The bit for the delete horizon is passed on unchanged."""
 
 
 def seal(
@@ -41,8 +41,10 @@ def seal(
     leader_epoch: int = -1,
     attributes: int = 0,
 ) -> bytes:
-    """Return the batch whose ``count`` records are in ``out``: compressed, with its header before it. Of
-    ``attributes`` the unassigned bits and the one for the delete horizon count.
+    """Return the bytes of the batch whose ``count`` encoded records are in ``out``.
+
+    The records are compressed with ``codec``. Only unassigned bits and the delete horizon bit of ``attributes`` are
+    used.
     """
     bits = (attributes & ~KNOWN_ATTRIBUTES) | codec_bits(codec) | append_bit(timestamp_type, 2)
     if transactional:
@@ -73,10 +75,10 @@ def seal(
 
 
 def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
-    """Return the header up to the checksum, the checksum, and the covered bytes: the rest of the header and the
+    """Return the bytes of a batch: ``start``, the checksum, ``covered``, which is the rest of the header, and the
     records.
 
-    ``out`` has to outlive the view of it. Compiled functions free variables after their last use, but not arguments.
+    ``out`` has to outlive its view. Compiled functions free variables after their last use, but not arguments.
     """
     records = view(out)
     checksum = crc32c(records, crc32c(covered))
@@ -84,21 +86,21 @@ def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
 
 
 def compressed(codec: int, data: bytes, magic: int, level: int | None) -> bytes:
-    """Return the records as they are stored."""
+    """Return the compressed records."""
     from kwire.compression import compress
 
     return compress(codec, data, magic=magic, level=level)
 
 
 def codec_bits(codec: int) -> int:
-    """Return the bits of the attributes that say how records are compressed."""
+    """Return the attribute bits of a compression codec."""
     if not isinstance(codec, int) or not 0 <= codec <= CODEC_MASK:
         raise EncodeError(f"unknown codec {codec!r}")
     return codec
 
 
 def append_bit(timestamp_type: TimestampType, magic: int) -> int:
-    """Return the bit of the attributes that says whose timestamps these are."""
+    """Return the attribute bit of a timestamp type."""
     if timestamp_type not in ("create", "append"):
         raise EncodeError(f"the timestamp type must be create or append, not {timestamp_type!r}", version=magic)
     return APPEND_TIME if timestamp_type == "append" else 0

@@ -1,7 +1,7 @@
-"""Writing the records of a batch of magic 2, as it is compiled: all at once, or one by one with a ``BatchBuilder``.
+"""Writing the records of a batch of magic 2 in compiled runs, all at once or one by one with a ``BatchBuilder``.
 
-Anything unusual raises ``ValueError``, ``TypeError`` or ``OverflowError``, and ``kwire.records.build`` starts again,
-slowly, and finds the reason.
+Anything unusual raises ``ValueError``, ``TypeError`` or ``OverflowError``, and ``kwire.records.build`` starts again
+on a slow path that finds the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def varint(value: i64) -> bytes:
-    """Return the bytes of a number of up to 62 bits, zigzag coded."""
+    """Return a number of up to 62 bits as a zigzag-encoded varint."""
     if value < -HUGE or value > HUGE:
         give_up()
     coded: i64 = value << 1 if value >= 0 else (-value << 1) - 1
@@ -35,9 +35,10 @@ def varint(value: i64) -> bytes:
 
 
 def write_records(out: BytesWriter, records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[i64, i64]:
-    """Write the records, and return the offset of the last one and the largest timestamp.
+    """Write the records, and return the last offset and the largest timestamp.
 
-    Without records these are ``base_offset`` - 1 and -1. Interpreted, ``kwire.records.interpreted`` is faster.
+    Without records, these are ``base_offset`` - 1 and -1. In interpreted runs, ``kwire.records.interpreted`` is
+    faster.
     """
     offset: i64 = base_offset - 1
     newest: i64 = -1
@@ -62,8 +63,8 @@ def write_records(out: BytesWriter, records: list[Record], base_offset: i64, bas
 def write_record(
     out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
-    """Write one record. ``time`` and ``place`` are the distances of its timestamp and its offset from the batch's
-    bases.
+    """Write one record. ``time`` and ``place`` are its timestamp and offset relative to the base timestamp and base
+    offset of the batch.
     """
     if time < -HUGE or time > HUGE or place < 0 or place > 0x7FFFFFFF:  # the difference of two offsets overflows
         give_up()
@@ -114,17 +115,18 @@ def write_record(
 
 
 def new_buffer() -> BytesWriter:
-    """Return a buffer for records."""
+    """Return an empty buffer for records."""
     return BytesWriter()
 
 
 def view(out: BytesWriter) -> memoryview:
-    """Return the written bytes. The native view is no copy: use it while ``out`` exists and gets no more bytes."""
+    """Return a view of the written bytes. It is not a copy in native runs, so use it before ``out`` is changed or
+    freed."""
     return memoryview(out.getvalue())
 
 
 def longer(coded: i64) -> i64:
-    """Return the number of bytes, minus one, of a number that is zigzag coded already."""
+    """Return the size of a zigzag-encoded number as a varint in bytes, minus one."""
     size: i64 = 0
     while coded > 127:
         coded >>= 7
@@ -133,7 +135,7 @@ def longer(coded: i64) -> i64:
 
 
 def write_coded(out: BytesWriter, coded: i64) -> None:
-    """Write a number that is zigzag coded already."""
+    """Write a zigzag-encoded number as a varint."""
     while coded > 127:
         out.append(u8(coded & 127 | 128))
         coded >>= 7
@@ -141,7 +143,7 @@ def write_coded(out: BytesWriter, coded: i64) -> None:
 
 
 def write_headers(headers: Headers) -> bytes:
-    """Return the encoded headers of a record, including their number."""
+    """Return the encoded headers of a record, preceded by their number."""
     out = BytesWriter()
     write_coded(out, len(headers) << 1)
     for name, value in headers:
