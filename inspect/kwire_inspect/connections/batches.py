@@ -1,6 +1,6 @@
-"""Converts pieces of all connections to Arrow batches, with the needed rows and columns.
+"""Converts the pieces of all connections to Arrow batches that contain only the needed rows and columns.
 
-A projection decides which bodies must be decoded, and which connections can be skipped.
+A projection determines which bodies must be decoded and which connections can be skipped.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
 ALL: Bodies = "all"
 CODES: Bodies = "codes"
-"""Selection of the bodies to decode: all, or only bodies that identify clients. The latter reads other bodies only
-for error codes."""
+"""Selection of the bodies to decode: all, or only those that identify clients. The latter scans other bodies only for
+error codes.
+"""
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 _IDENTITY = {"software_name", "software_version", "principal"}
 _BODIES = {"kind", "outcome", "reason", "error_codes", "throttle_ms", "response_version"}
@@ -43,19 +44,20 @@ _OF_CONNECTIONS = {
     "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
     "exchanges": ("connection", "server_host", "server_port"),
 }
-"""Columns with the same value in all rows of a connection. The client of an exchange is not such a column, because an
-Envelope has its own client."""
+"""Columns with the same value in all rows of a connection. They do not include the client of an exchange, because an
+Envelope has its own client.
+"""
 BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
 TURN, TURN_BYTES = 128, 1 << 19
-"""Number of pieces, or bytes, to decode before rows are made of them."""
+"""Number of pieces, and number of bytes, after which decoded pieces are converted to rows."""
 
 
 class Budget(NamedTuple):
-    """Limits of memory, in bytes.
+    """Memory limits in bytes.
 
-    Frames larger than ``decoded`` are only decoded if they have few values. ``held`` limits the memory that all
-    connections of a task keep while they wait for the rest of a frame, or for a response.
+    Frames larger than ``decoded`` are decoded only if they have few values. ``held`` limits the memory that all
+    connections of a task use while they wait for the rest of a frame or for a response.
     """
 
     decoded: int = MAX_DECODED
@@ -67,10 +69,10 @@ BUDGET = Budget()
 
 
 class ConnectionProjection(Projection):
-    """Columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute and not needed are null.
+    """Columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute are null unless they are needed.
 
-    ``errors`` and ``shown`` say whether error codes and bytes are needed, and ``bodies`` which APIs have to be
-    decoded. With ``scans``, error codes of other APIs are searched in their bytes.
+    ``errors`` and ``shown`` say whether error codes and bytes are needed, and ``bodies`` which APIs must be decoded.
+    With ``scans``, the bytes of other APIs are scanned for error codes.
     """
 
     __slots__ = ("_scanners", "bodies", "budget", "errors", "scans", "shown", "table")
@@ -97,8 +99,10 @@ class ConnectionProjection(Projection):
             self.bodies = _bodies(self.columns, table, conditions, self.shown)
 
     def undecoded(self, event: RequestEvent | ResponseEvent, context: RequestContext) -> str | None:
-        """Return why the body of a frame above ``budget.decoded`` was not decoded, or ``None`` if it was, or is not
-        needed."""
+        """Return why the body of a frame larger than ``budget.decoded`` was not decoded.
+
+        Return ``None`` if it was decoded or is not needed.
+        """
         if event.message is not None or context.unknown:
             return None
         if self.bodies is not True and event.name not in (self.bodies or ()):
@@ -106,8 +110,9 @@ class ConnectionProjection(Projection):
         return too_many_values(event.data)
 
     def outcome(self, api_key: int, version: int, data: bytes, at: int) -> Outcome:
-        """Return error codes and throttle time of a response with its body at ``at``, or nothing if its bytes are
-        unreadable."""
+        """Return the error codes and throttle time of a response whose body is at ``at``, or ``NONE`` if it is
+        unreadable.
+        """
         key = api_key << 16 | version
         scan = self._scanners.get(key)
         if scan is None:
@@ -118,14 +123,16 @@ class ConnectionProjection(Projection):
             return NONE
 
     def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
-        """Return the row of a problem of a file, if it passes, with its ``unread`` bytes and ``packets``."""
+        """Return the row for a problem of a file, with its ``unread`` bytes and ``packets``, if it passes the
+        conditions.
+        """
         more = {"unread": unread or None, "packets": packets or None}
         if self.table == "frames":
             more = {"size": unread or None}
         return self.rows([self.layout.corrupt(source, position, reason, **more)])
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
-        """Return whether a connection may have needed rows. ``peers`` are its columns by name."""
+        """Return whether a connection may have needed rows. ``peers`` contains its columns by name."""
         fixed = _OF_CONNECTIONS[self.table]
         return may_pass(self.conditions, {column: value for column, value in peers.items() if column in fixed})
 
@@ -133,7 +140,7 @@ class ConnectionProjection(Projection):
 def _bodies(
     columns: Collection[str], table: Table, conditions: Sequence[Condition], show: bool
 ) -> frozenset[str] | bool:
-    """Return which bodies must be decoded: all, or bodies of some APIs."""
+    """Return the APIs whose bodies must be decoded, or ``True`` for all."""
     some: set[str] = set()
     if _IDENTITY.intersection(columns):
         some |= request_context.APIS
@@ -161,12 +168,12 @@ def frame_batches(
     protocol: MessageRegistry = PROTOCOL,
     bodies: Bodies = ALL,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all connections, with the columns of ``schema``: by default all of the ``table``.
+    """Yield the rows of all connections, with the columns of ``schema`` or, by default, all columns of ``table``.
 
-    Rows have to pass ``conditions``. A broken file yields a row with a ``problem`` or, with ``failfast``, raises
-    ``BrokenInputError``. A batch has 4,096 rows or slightly more, or covers about 8 MB of the capture, because
-    ids of clients may be long. With ``bodies`` ``codes``, error codes of exchanges are searched in the bytes of
-    responses, and only bodies that identify clients are read.
+    Only rows that pass ``conditions`` are returned. A broken file yields a row with a ``problem`` or, with
+    ``failfast``, raises ``BrokenInputError``. A batch has 4,096 rows or slightly more, or covers about 8 MB of the
+    capture, because client ids may be long. If ``bodies`` is ``codes``, responses are scanned for the error codes of
+    exchanges, and only bodies that identify clients are decoded.
     """
     projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
@@ -195,20 +202,20 @@ def frame_batches(
 
 
 class Connections:
-    """All open connections. Connections that cannot have a requested row cost next to nothing.
+    """All open connections. A connection without needed rows costs next to nothing.
 
-    Decoded pieces are kept until they become ``rows``. Handling several pieces in one step and then in the next step
-    needs a third less time than alternating, because a core's caches cannot hold the code of both steps.
+    Decoded pieces are kept until ``rows`` converts them. Decoding several pieces before converting them takes a third
+    less time than alternating, because a core's caches cannot hold the code of both steps.
     """
 
     def __init__(self, projection: ConnectionProjection) -> None:
         self.decoded: list[tuple[AnyConnection, list[Event], Piece]] = []
         self._projection = projection
-        self._open: dict[int, AnyConnection] = {}  # by identity, because hashing is slow
+        self._open: dict[int, AnyConnection] = {}  # by id(), because hashing is slow
         self._fed = 0  # bytes since the last check of the held memory
 
     def feed(self, piece: Piece) -> int:
-        """Decode a piece. Return the approximate memory in bytes that the work needs, without decoded messages."""
+        """Decode a piece. Return the approximate memory in bytes that this needs, without decoded messages."""
         connection = self._open.get(id(piece.connection))
         if connection is None:
             connection = self._begin(piece.connection)
@@ -229,10 +236,10 @@ class Connections:
         return size
 
     def drop(self, piece: Piece, fed: int) -> list[Row]:
-        """Free memory of the largest connections if all connections hold too much.
+        """Free the memory of the largest connections if all connections together hold too much.
 
-        Return rows for the dropped data, located at ``piece``. ``fed`` is approximately how much more the connections
-        can hold than at the last call.
+        Return rows for the dropped data, located at ``piece``. ``fed`` is approximately the number of bytes that the
+        connections may hold in addition since the last call.
         """
         budget = self._projection.budget.held
         self._fed += fed
@@ -250,7 +257,7 @@ class Connections:
         return rows
 
     def rows(self) -> list[Row]:
-        """Return the rows of all pieces since the last call, in their order."""
+        """Return the rows of all pieces decoded since the last call, in order."""
         rows: list[Row] = []
         for connection, events, piece in self.decoded:
             rows += connection.rows(events, piece)
@@ -277,13 +284,13 @@ class Connections:
 
 
 def _begun_before(first: Event) -> int:
-    """Return the bytes of the first frame of a piece. It may be much larger than the piece, and so is its message."""
+    """Return the size in bytes of the first frame that a piece completes, which may be much larger than the piece."""
     return len(first.data) if isinstance(first, FrameEvent) else 0
 
 
 @dataclass(slots=True)
 class Unwanted:
-    """A connection without needed rows. Keeping the connection keeps its identity unique."""
+    """A connection without needed rows. Keeping a reference to the connection keeps its ``id`` unique."""
 
     connection: Connection
 

@@ -1,8 +1,9 @@
-"""Converts the pieces of one connection to rows, and first finds out which side is the client if necessary.
+"""Converts the pieces of one connection to rows, after determining which side is the client if necessary.
 
-If neither a handshake nor a given port decides that, the bytes are decoded both ways, strictly. A request that
-decodes to its end, with a response that decodes as its answer, is no coincidence, so this decides. Ports and other
-connections only tip the balance. An undecided connection has no requests, only one row with the number of its bytes.
+If neither a handshake nor a given port determines the client, the bytes are strictly decoded both ways. A request
+that decodes to its end, with a response that decodes as its answer, is unlikely to be a coincidence and decides.
+Ports and other connections only tip the balance. An undecided connection has no requests, only one row with the
+number of its bytes.
 """
 
 from __future__ import annotations
@@ -46,25 +47,26 @@ if TYPE_CHECKING:
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 NEVER_READ = f"{CLOSED} at an earlier request"
-"""Problem of requests after the oldest in flight, if the server closed the connection.
+"""Problem of all but the oldest request in flight when the server closed the connection.
 
-A broker reads the next request of a connection after it has answered the request before. So it refused only the
-oldest.
+A broker reads the next request of a connection only after it has answered the previous one, so it refused only the
+oldest request.
 """
 WINDOW: Final = 1 << 18
-"""Maximum bytes of a connection that wait until its client is known."""
+"""Maximum number of bytes of a connection that wait until its client is known."""
 FIRST: Final = 1 << 12
 GROWTH: Final = 8
-"""Bytes that wait before they are decoded, and the factor by which they grow before they are decoded again."""
+"""Number of bytes to collect before the first decoding, and their growth factor before the next one."""
 PIECE: Final = 256
-"""Approximate memory of a piece without its data, in bytes."""
+"""Approximate memory of a piece in bytes, without its data."""
 MAX_UNDECIDED: Final = 64 << 20
-"""Maximum bytes to try if they decode neither way. Later bytes are only counted."""
+"""Maximum number of bytes to try to decode without a decision. Later bytes are only counted."""
 ENOUGH: Final = 3
-"""Number of requests that decide, if none decodes the other way. The response of an exchange has the same weight."""
+"""Number of requests that decide if no request decodes the other way. A complete exchange has the same weight."""
 HOPELESS: Final = 32
-"""Number of unreadable frames that exclude a side as the client, if no frame is readable. If both fail, neither
-is."""
+"""Number of unreadable frames that rule out a side as the client if no frame is readable. If both sides fail, neither
+is the client.
+"""
 FOREIGN: Final = 1 << 62
 """Score of bytes that are not Kafka, whichever side is the client."""
 NOT_YET: Final = "which side is the broker was not known yet"
@@ -72,11 +74,11 @@ NOT_YET: Final = "which side is the broker was not known yet"
 
 @mypyc_attr(serializable=True)
 class ConnectionRows:
-    """Makes rows of FRAMES or EXCHANGES, with the columns of a projection, from the pieces of one connection.
+    """Converts the pieces of one connection to rows of FRAMES or EXCHANGES, with the columns of a projection.
 
-    Its size is the size of the decoder's state: unfinished frames and requests in flight. It can be pickled between
-    any two pieces, which makes it the state of a streaming job. With ``swapped``, the client is the end that the
-    connection has as its server.
+    The object is as large as the decoder's state: unfinished frames and requests in flight. It can be pickled between
+    any two pieces, so it serves as the state of a streaming job. With ``swapped``, the end that the connection
+    regards as its server is the client.
     """
 
     __slots__ = (
@@ -95,7 +97,7 @@ class ConnectionRows:
         client, server = connection.server, connection.client
         oriented = replace(connection, client=client, server=server) if swapped else connection
         self.peers = peers(oriented)
-        """Columns of the connection's ends."""
+        """Columns that identify the two ends of the connection."""
         self.closed = False
         self._projection = projection
         self.swapped = swapped
@@ -113,32 +115,34 @@ class ConnectionRows:
 
     @property
     def held(self) -> int:
-        """Approximate bytes of memory that wait for the rest of a frame, or for a response."""
+        """Approximate memory in bytes held while waiting for the rest of a frame or for a response."""
         return self._decoder.held + self._table.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
-        """Free this memory, or only memory that may have ``secrets``. Pass the returned events to ``rows``."""
+        """Free the held memory, or only memory that may contain ``secrets``. Pass the returned events to ``rows``."""
         if self.closed:
             return []
         return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
 
     def unread(self, piece: Piece) -> list[Row]:
-        """Return rows of EXCHANGES, located at ``piece``, for the bytes that were not read since the last call."""
+        """Return rows of EXCHANGES, located at ``piece``, for the bytes that were left unread since the last call."""
         rows: list[Row] = []
         if isinstance(self._table, ExchangeRows):
             self._table.report_unread(rows, piece.source, piece.position)
         return self._projection.rows(rows)
 
     def forget(self) -> None:
-        """Free memory that only saves time."""
+        """Free memory that is used only to save time."""
         self._table.contexts.clear()
 
     def feed(self, piece: Piece) -> list[Row]:
-        """Return the rows that a piece completes. Pieces after the end of the connection yield no rows."""
+        """Return the rows that a piece completes, or no rows for a piece after the end of the connection."""
         return [] if self.closed else self.rows(self.decode(piece), piece)
 
     def decode(self, piece: Piece) -> list[Event]:
-        """Decode a piece, as the first half of ``feed``. Pass the events to ``rows``, in the order of the pieces."""
+        """Decode a piece, as the first half of ``feed``. Pass the returned events to ``rows``, in the order of the
+        pieces.
+        """
         direction = OPPOSITE[piece.direction] if self.swapped else piece.direction
         if piece.kind == "data":
             return self._decoder.feed(direction, piece.data, piece.time)
@@ -153,7 +157,7 @@ class ConnectionRows:
         return events
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
-        """Make rows of events, as the second half of ``feed``."""
+        """Return the rows of events, as the second half of ``feed``."""
         rows: list[Row] = []
         source, position = piece.source, piece.position
         identity, table = self._identity, self._table
@@ -182,9 +186,10 @@ class ConnectionRows:
 def score(
     pieces: Iterable[Piece], size: int, protocol: MessageRegistry, *, swapped: bool, enough: int = FOREIGN
 ) -> int:
-    """Return the evidence, up to ``enough``, that the capture's client is the client, or with ``swapped`` its server.
+    """Return a score of the evidence that the client in the capture is the client or, with ``swapped``, that the
+    server is.
 
-    The pieces have at most ``size`` bytes.
+    The pieces have at most ``size`` bytes. Scoring stops at ``enough``.
     """
     decoder = ConnectionDecoder(protocol, policy=STRICT, bodies=False, max_found=size, max_in_flight_bytes=WINDOW)
     catalog = ApiCatalog(protocol, WINDOW)
@@ -221,9 +226,9 @@ def score(
 
 @mypyc_attr(serializable=True)
 class UnorientedConnection:
-    """The pieces of a connection until its client is known. Then ``decoded`` makes its rows.
+    """The pieces of a connection until its client is known. Afterwards, ``decoded`` yields their events.
 
-    It can be pickled between any two pieces, as ``ConnectionRows``.
+    Like ``ConnectionRows``, it can be pickled between any two pieces.
     """
 
     __slots__ = (
@@ -248,21 +253,21 @@ class UnorientedConnection:
         self._projection = projection
         self._pieces: list[Piece] = []
         self._size = 0  # bytes of the waiting pieces
-        self._next = FIRST  # the size at which they are decoded
+        self._next = FIRST  # the size at which they are decoded next
         self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that no longer wait, by their sender in the capture
         self._reported = 0  # passed bytes that already have a row
-        self._scores = 0, 0  # scores of the passed bytes: as in the capture, swapped
-        self._encrypted = 0  # pieces that begin like a record of TLS
-        self._vain = 0  # bytes that were decoded without any evidence
-        self._idle = 0  # bytes that are only counted until more are decoded
+        self._scores = 0, 0  # scores of the passed bytes: as captured, and swapped
+        self._encrypted = 0  # pieces that begin like a TLS record
+        self._vain = 0  # bytes that were decoded without finding evidence
+        self._idle = 0  # bytes that will only be counted before more are decoded
 
     @property
     def held(self) -> int:
-        """Approximate bytes of memory that wait."""
+        """Approximate memory in bytes of the data that waits."""
         return self._size if self.decided is None else self.decided.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
-        """Free this memory, as ``ConnectionRows`` does."""
+        """Free the held memory, as ``ConnectionRows`` does."""
         if self.decided is not None:
             return self.decided.drop(time, reason, secrets=secrets)
         self._forget()
@@ -278,15 +283,16 @@ class UnorientedConnection:
         return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
 
     def hurry(self, piece: Piece) -> list[Row]:
-        """Return the rows if the waiting pieces show who the client is. Otherwise drop them, and keep only their
-        scores."""
+        """Return the rows if the waiting pieces show who the client is. Otherwise keep only the scores of these
+        pieces.
+        """
         self._next = 0
         return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
-        """Add a piece. If it shows who the client is, return the connection that makes its rows, for ``decoded``.
+        """Add a piece. If it decides which side is the client, return the ``ConnectionRows`` to use with ``decoded``.
 
-        Bytes that decode neither way are tried less and less: then as many bytes are skipped as were tried before.
+        Bytes that decode neither way are tried less and less often: as many bytes are skipped as were tried before.
         """
         self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
         ended = piece.kind == "closed"
@@ -314,8 +320,9 @@ class UnorientedConnection:
         return self.decided
 
     def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
-        """Yield the events of all pieces up to this piece, which decided. Bytes that came too early to wait are
-        first."""
+        """Yield the events of all pieces up to the deciding one. Bytes that came too early to be kept are reported
+        first.
+        """
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped
         sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]
@@ -325,7 +332,7 @@ class UnorientedConnection:
             yield decode(waiting), waiting
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
-        """Return the row of a connection that ended undecided, at its last ``piece``."""
+        """Return the row of a connection that ended undecided, located at its last ``piece``."""
         if self.decided is not None:
             return self.decided.rows(events, piece)
         if piece.kind != "closed":
@@ -334,7 +341,7 @@ class UnorientedConnection:
         return self.unread(piece)
 
     def unread(self, piece: Piece) -> list[Row]:
-        """Return the row, located at ``piece``, of the bytes up to now that no longer wait."""
+        """Return a row, located at ``piece``, for the bytes that have stopped waiting since the last call."""
         if self.decided is not None:
             return self.decided.unread(piece)
         if not (size := sum(self._passed.values())):
@@ -354,8 +361,7 @@ class UnorientedConnection:
         )
 
     def _scored(self) -> tuple[int, int]:
-        """Return the scores including the waiting pieces. The score of the winning side is limited to the deciding
-        score."""
+        """Return both scores, including the waiting pieces. The winner is only scored until it is decided."""
         pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
         first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
         enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN
@@ -365,7 +371,9 @@ class UnorientedConnection:
         return first, other
 
     def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
-        """Return whether the client is the server of the capture by the scores, or ``None`` if undecided."""
+        """Return whether the scores show that the server in the capture is the client, or ``None`` if they are
+        undecided.
+        """
         likely = self.connection.guess.likely if self.connection.guess else None
         if max(given, other) >= FOREIGN:
             return likely is False
@@ -376,7 +384,7 @@ class UnorientedConnection:
         return None
 
     def _forget(self) -> None:
-        """Drop all pieces."""
+        """Drop all pieces and count their bytes as passed."""
         for piece in self._pieces:
             self._passed[piece.direction] += piece.size if piece.kind != "closed" else 0
         self._pieces, self._size, self._next = [], 0, FIRST

@@ -1,8 +1,8 @@
-"""The outcome of a request according to its response: all error codes, at any depth, and the throttle time.
+"""Finds the error codes in a response, at any depth, and the throttle time.
 
-For each class of response and version, a function is generated once. It goes through the bytes, skips everything
-else, and makes no objects. Its source has numbers of the layout and no text of a definition. For decoded responses,
-functions that visit only the fields with error codes are made once, from ``FIELDS``.
+For each response class and version, a function is generated once. It scans the bytes, skips everything else, and
+creates no objects. Its source contains numbers from the layout, but no text from a definition. For decoded responses,
+functions that visit only fields with error codes are created once, from ``FIELDS``.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 Outcome = tuple[tuple[int, ...], int | None]
-"""Distinct error codes in ascending order, without 0, and the milliseconds to pause."""
+"""Distinct error codes except 0, in ascending order, and the throttle time in milliseconds."""
 Scan = Callable[[bytes, int], Outcome]
 MAX_CODES = 256
-"""Maximum error codes of a row. Kafka has fewer, but a hostile response could make each row large."""
+"""Maximum number of error codes in a row. Kafka has fewer, but hostile responses could make each row large."""
 DEEPEST = 16
 """Maximum depth of nested structs."""
 NONE: Outcome = ((), None)
 _SCANS: dict[tuple[type[Message], int], Scan | None] = {}
 Collect = Callable[[Any, set[int]], None]
-"""Adds the error codes of a struct to a set."""
+"""Function that adds the error codes of a struct to a set."""
 _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
 class _OtherwiseError(Exception):
-    """The layout has an error code or throttle time in a tagged field, where no function searches."""
+    """Raised if an error code or throttle time is in a tagged field, which generated functions do not read."""
 
 
 def scanner(cls: type[Message], version: int) -> Scan | None:
-    """Return the function for a class and version, or ``None`` if its messages have to be decoded instead.
+    """Return the generated function for a class and version, or ``None`` if its messages must be decoded instead.
 
     The function accepts bytes and the offset of the body. It raises ``IndexError`` or ``ValueError`` for a body that
-    cannot be read to its end. It does not check skipped bytes, such as whether text is UTF-8.
+    cannot be read to its end. It does not validate skipped bytes, such as the UTF-8 encoding of strings.
     """
     if (cls, version) not in _SCANS:
         _SCANS[cls, version] = _compiled(cls, version)
@@ -58,7 +58,7 @@ def _compiled(cls: type[Message], version: int) -> Scan | None:
         return None
     scope: dict[str, Any] = {"i16": read_i16_be, "i32": read_i32_be, "uvarint": read_uvarint, "tags": _tags}
     scope["finished"] = _finished
-    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # for versions without it
+    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # for versions without the field
     lines = ["def scan(data, pos, throttle=throttle):", "    codes, end = set(), len(data)", *body]
     exec("\n".join([*lines, "    return finished(codes, throttle, pos, end)"]), scope)
     return scope["scan"]  # type: ignore[no-any-return]
@@ -72,7 +72,7 @@ def _finished(codes: set[int], throttle: int | None, pos: int, end: int) -> Outc
 
 
 def _tags(data: bytes, pos: int) -> int:
-    """Return the position after tagged fields, whose count is at ``pos``."""
+    """Return the position after the tagged fields whose count is at ``pos``."""
     count, pos = read_uvarint(data, pos)
     for _ in range(count):
         _, pos = read_uvarint(data, pos)
@@ -84,12 +84,12 @@ def _tags(data: bytes, pos: int) -> int:
 
 
 class _Emitter:
-    """Emits statements that move ``pos`` past a struct, and add to ``codes`` on the way."""
+    """Generates statements that move ``pos`` past a struct and collect its error codes in ``codes``."""
 
     def __init__(self, cls: type[Message], version: int) -> None:
         self._cls = cls
         self._version = version
-        self._skipped = 0  # bytes of fixed size that no statement has skipped yet
+        self._skipped = 0  # fixed-size bytes that no statement has skipped yet
 
     def message(self) -> Iterator[str]:
         yield from self._struct(self._cls, 1)
@@ -150,13 +150,13 @@ class _Emitter:
             yield from self._blob(field, depth + 1, nullable=False)
 
     def _whole(self, owner: type[Struct], depth: int) -> Iterator[str]:
-        """Emit a struct in its own block, with at least one statement."""
+        """Yield the statements for a struct in its own block, at least one."""
         yield from self._struct(owner, depth)
         yield from self._passed(depth)
         yield from _indented(depth, "pass")
 
     def _length(self, field: PresentField, size: int, depth: int, *, nullable: bool) -> Iterator[str]:
-        """Emit code that sets ``n`` to a length or count, 0 for null where that is allowed."""
+        """Yield statements that set ``n`` to a length or count, which is negative for an allowed null."""
         yield from self._passed(depth)
         if field.is_compact:
             yield from _indented(depth, "n = data[pos] - 1", "pos += 1", "if n > 126:")
@@ -191,7 +191,7 @@ def _has_codes(cls: type[Struct], version: int) -> bool:
 
 
 def _size(cls: type[Struct], version: int) -> int | None:
-    """Return the bytes of a struct whose fields all have a fixed size."""
+    """Return the size of a struct in bytes if all its fields have a fixed size, or ``None``."""
     fields = present_fields(cls, version)
     if version in cls.FLEXIBLE_VERSIONS or not all(field.type in SIZES for field in fields):
         return None
@@ -199,9 +199,9 @@ def _size(cls: type[Struct], version: int) -> int | None:
 
 
 def error_codes(response: Message) -> tuple[int, ...]:
-    """Return the distinct error codes in ``response`` in ascending order, except 0. Return at most ``MAX_CODES``.
+    """Return up to ``MAX_CODES`` distinct error codes in ``response``, in ascending order and without 0.
 
-    The result is a tuple, because the garbage collector does not track rows that only contain immutable values.
+    The result is a tuple because the garbage collector does not track rows that contain only immutable values.
     """
     cls = type(response)
     codes: set[int] = set()
@@ -212,12 +212,12 @@ def error_codes(response: Message) -> tuple[int, ...]:
 
 
 def throttle_ms(response: Message) -> int | None:
-    """Return the milliseconds for which the response asks the client to pause, or ``None`` without such a field."""
+    """Return the throttle time of a response in milliseconds, or ``None`` if the response has no such field."""
     return getattr(response, "throttle_time_ms", None)
 
 
 def outcome_of(protocol: MessageRegistry, api_key: int, version: int) -> Scan:
-    """Return the function that finds error codes and throttle time in responses of a version.
+    """Return a function that finds the error codes and throttle time in responses of an API and version.
 
     The function raises ``KwireError``, ``IndexError`` or ``ValueError`` for bytes that cannot be read.
     """
@@ -236,7 +236,9 @@ def outcome_of(protocol: MessageRegistry, api_key: int, version: int) -> Scan:
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
-    """Return how to collect the codes of each field of a struct that is or contains an error code."""
+    """Return functions that collect the error codes of a struct, one for each field that is or contains an error
+    code.
+    """
     known = _KNOWN.get(cls)
     if known is not None:
         return known
@@ -266,8 +268,9 @@ def _code(name: str) -> Collect:
 
 
 def _codes(name: str, code: str) -> Collect:
-    """Collect the codes of a list of structs with one code each and no nested structs, such as thousands of
-    partitions."""
+    """Return a function for a list of structs, such as thousands of partitions, that have one code each and no nested
+    structs.
+    """
     get, get_code = attrgetter(name), attrgetter(code)
 
     def collect(struct: Any, found: set[int]) -> None:

@@ -1,4 +1,4 @@
-"""The events of a connection as rows of EXCHANGES."""
+"""Converts the events of a connection to rows of EXCHANGES."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _shared_row: Final = _LAYOUT.shared_row
 
 @mypyc_attr(serializable=True)
 class PendingRequest:
-    """A request that awaits its response, without its message. It has its bytes only if they are ``shown``.
+    """A request that awaits its response, without its message. Its bytes are kept only if they are to be ``shown``.
 
-    ``wrong`` is the reason why the request, or the content of an Envelope, was not decoded. ``inner`` is the content
-    of an Envelope.
+    ``wrong`` is the reason why the request, or the contents of an Envelope, were not decoded. ``inner`` is the
+    request in an Envelope.
     """
 
     __slots__ = (
@@ -71,11 +71,11 @@ class PendingRequest:
 
 @mypyc_attr(serializable=True)
 class ExchangeRows:
-    """Makes a row for every request with a known outcome, and a row for the content of an Envelope.
+    """Creates a row for every request with a known outcome, and another row for the request in an Envelope.
 
-    Bytes of a connection that were not read become rows with a ``problem``, one for each reason of
-    ``kwire_inspect.reasons``. These rows appear at the end of the connection, on request, and as soon as the
-    connection turns out not to speak Kafka.
+    Bytes of a connection that were not read become rows with a ``problem``, one for each reason in
+    ``kwire_inspect.reasons``. These rows are added at the end of the connection, on request, and as soon as the
+    connection turns out not to use Kafka's protocol.
     """
 
     __slots__ = (
@@ -100,12 +100,12 @@ class ExchangeRows:
         self._errors, self._shown, self._large = projection.errors, projection.shown, projection.budget.decoded
         self._projection = projection
         self.held = 0
-        """Bytes of waiting requests."""
+        """Size of the waiting requests in bytes."""
         self._number = 0
         self.contexts = ContextCache(projection.protocol)
         self._waiting: dict[int, PendingRequest] = {}  # by position in the client's stream
         self._gaps = self._lost = self._skipped = self._stray = 0
-        self._partial = 0  # missing bytes of frames whose request is known
+        self._partial = 0  # missing bytes of frames with a known request
         self._foreign = ""
 
     def on_request(
@@ -184,7 +184,7 @@ class ExchangeRows:
             self._stray += event.size - event.missing
 
     def on_end(self, rows: list[Row], source: str, position: int) -> None:
-        """Add rows for the remaining requests, and for bytes that were not read."""
+        """Add rows for the remaining requests and for bytes that were not read."""
         self._drop(rows, END)
         self.report_unread(rows, source, position)
 
@@ -213,7 +213,9 @@ class ExchangeRows:
         return request
 
     def _drop(self, rows: list[Row], before: float) -> None:
-        """Add rows for requests without a response, because the decoder did not see enough of them to expect one."""
+        """Add rows for requests whose responses were not expected, because the decoder saw too little of these
+        requests.
+        """
         while self._waiting and (position := next(iter(self._waiting))) < before:
             request = self._waiting.pop(position)
             self.held -= _bytes(request)
@@ -244,8 +246,10 @@ class ExchangeRows:
         rows.append(self._row(request.inner, shared, inner))
 
     def _shared(self, request: PendingRequest, version: int | None, outcome: str, reason: str | None) -> Row:
-        """Return the values that this row shares with similar rows. Nearly all requests are answered in their own
-        version."""
+        """Return the values that a row shares with similar rows.
+
+        Nearly all requests are answered in their own version, so the context keeps this case.
+        """
         context, source = request.context, request.source
         is_usual = outcome == "answered" and version == context.version and reason is None
         if is_usual and context.source == source:
@@ -267,7 +271,7 @@ class ExchangeRows:
         codes = throttle = latency = response_size = response_bytes = None
         if answer is not None:
             latency = (answer.time - request.time) * 1000
-            if request.size is not None:  # it is not within an Envelope
+            if request.size is not None:  # it is not in an Envelope
                 response_size = answer.size
             if self._shown:
                 response_bytes = shown(self._projection.protocol, answer)
@@ -308,9 +312,10 @@ def _version(answer: Answer) -> int | None:
 def _forwarded(
     protocol: MessageRegistry, peers: Columns, envelope: RequestEvent, inner: RequestEvent | Undecodable
 ) -> Columns:
-    """Return peers, API and identity of the request in an Envelope.
+    """Return the columns with the peers, API and identity of the request in an Envelope.
 
-    Its client sent it to the forwarding broker [KIP-590]. The Envelope does not include the client's software.
+    The client sent the request to the forwarding broker [KIP-590]. The Envelope does not contain the client's
+    software.
     """
     host = principal = None
     message: Any = envelope.message
@@ -325,8 +330,9 @@ def _address(packed: bytes) -> str | None:
 
 
 def _principal(protocol: MessageRegistry, data: bytes | None) -> str | None:
-    """Return the principal in Kafka's own form: a version and its message. Other principal builders may use any
-    format."""
+    """Return the principal from Kafka's own format: a version and a message. Other principal builders may use any
+    format.
+    """
     try:
         version = int.from_bytes(data[:2], "big") if data else 0
         principal: Any = protocol["DefaultPrincipalData"].decode(data[2:], version) if data else None

@@ -1,4 +1,4 @@
-"""The events of a connection as rows of FRAMES."""
+"""Converts the events of a connection to rows of FRAMES."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 _row, _shared_row = LAYOUTS["frames"].row, LAYOUTS["frames"].shared_row
 
 PendingRequest = tuple[int, RequestContext, int | None]
-"""Number, context and correlation id of a request."""
+"""Row number, context and correlation id of a request."""
 
 
 @mypyc_attr(serializable=True)
 class FrameRows:
-    """Makes a row for every event. In-flight requests are kept for the rows of their responses."""
+    """Creates a row for every event. Requests in flight are kept for the rows of their responses."""
 
     __slots__ = ("_errors", "_large", "_number", "_peers", "_projection", "_requests", "_shown", "contexts", "held")
 
@@ -144,27 +144,29 @@ class FrameRows:
         self._requests.clear()
 
     def _take(self, position: int) -> PendingRequest:
-        """Return the known properties of the answered request. Earlier requests never waited."""
+        """Return what is known about the answered request. Earlier requests do not wait for a response and are
+        dropped.
+        """
         while (oldest := next(iter(self._requests))) < position:
             del self._requests[oldest]
         return self._requests.pop(position)
 
     def _share(self, context: RequestContext, source: str) -> None:
-        """Make the tuples that all rows of requests, and all rows of responses, share for this context and file."""
+        """Create the tuples of shared values for the rows of requests and of responses with this context and file."""
         context.source = source
         common = {"source": source, **self._peers, **context.columns}
         context.request_row = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
         context.response_row = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
 
     def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
-        """Return the tuple of a row that shares it with no other row."""
+        """Return the tuple of values for a row that shares it with no other row."""
         return _shared_row(
             source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
         )
 
 
 def _description(event: Event) -> tuple[str, int | None, str | None]:
-    """Return kind, size and reason of an event that is not a known frame."""
+    """Return the kind, size in bytes and reason of an event that is not a known frame."""
     match event:
         case Unanswered():
             return "unanswered", None, event.reason

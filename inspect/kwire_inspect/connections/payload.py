@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 APIS = frozenset({name.removesuffix("Request").removesuffix("Response") for name in SECRETS})
-"""APIs whose bodies must be decoded to find their secrets."""
+"""APIs whose bodies must be decoded to locate their secrets."""
 
 
 @cache
 def _harmless(protocol: MessageRegistry) -> dict[str, frozenset[str]]:
-    """Return the APIs without secrets, by the direction of their messages."""
+    """Return the names of the APIs without secrets, for each direction."""
     return {
         direction: frozenset(name for name in protocol.api_names.values() if name + ending not in SECRETS)
         for direction, ending in ((CLIENT, "Request"), (SERVER, "Response"))
@@ -28,10 +28,10 @@ def _harmless(protocol: MessageRegistry) -> dict[str, frozenset[str]]:
 
 
 def shown(protocol: MessageRegistry, event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
-    """Return header and body of a frame without its secrets, or ``None`` if the secrets cannot be located.
+    """Return the header and body of a frame without secrets, or ``None`` if they cannot be removed.
 
-    Secrets cannot be located in undecodable frames of APIs with secrets. Frames with an unknown API or missing bytes
-    may also contain secrets, such as a token on a connection whose beginning was not captured.
+    Secrets cannot be located in undecodable frames of APIs with secrets. Frames with an unknown API or with missing
+    bytes may also contain secrets, such as a token on a connection whose beginning was not captured.
     """
     if event.name in _harmless(protocol)[event.direction]:
         return event.data if not isinstance(event, Undecodable) or not event.missing else None

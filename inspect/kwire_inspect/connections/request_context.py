@@ -1,12 +1,12 @@
 """The values that rows of a connection share: its peers and, for each kind of request, its client and API.
 
-The client of a connection is identified from its ApiVersions requests and authentication. The software is in
-ApiVersions requests since version 3 [KIP-511], also in versions that are not known yet.
+A client is identified by its ApiVersions requests and its authentication. ApiVersions requests name the client's
+software since version 3 [KIP-511], even in versions that are not known yet.
 
 The principal is the name with which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802]. It is in
-SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. It counts once the server has accepted
-it, or the client continues as if accepted. GSSAPI and OAUTHBEARER yield no principal, because the server's
-configuration maps it. Delegation tokens yield none, because their owner is not sent.
+SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. It is used once the server has
+accepted it, or once the client continues as if accepted. GSSAPI and OAUTHBEARER yield no principal, because the
+server's configuration maps it. Delegation tokens yield none, because their owner is not sent.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 APIS = frozenset({"ApiVersions", "SaslHandshake", "SaslAuthenticate"})
 """APIs whose bodies identify the client."""
 MESSAGES = APIS - {"ApiVersions"} | {"ApiVersionsRequest"}
-"""Names of the APIs and messages with these bodies."""
+"""Names of the APIs and messages whose bodies identify the client."""
 LONGEST = 1000
-"""Maximum characters of a name, because names are kept for every connection and row."""
+"""Maximum length of a name in characters. Names are kept for every connection and row."""
 Columns = dict[str, Any]
 """Values by column."""
 MAX_CONTEXTS: Final = 256
-"""Maximum contexts per connection. Clients have fewer, but bytes may claim to be from any number of clients."""
+"""Maximum number of contexts per connection. Clients have fewer, but bytes may claim to come from any number of
+clients.
+"""
 
 
 class Client(NamedTuple):
-    """The identity of a client, by column."""
+    """The identity of a client, with a field for each column."""
 
     software_name: str | None = None
     software_version: str | None = None
@@ -52,8 +54,8 @@ UNKNOWN = Client()
 class Identity:
     """Learns the identity of a client. ``known`` is the identity so far.
 
-    Pass it requests of ``APIS`` and tokens. While it has a ``candidate``, a principal that the server has not
-    accepted yet, pass it all requests and responses.
+    Pass it all tokens and the requests of ``APIS``. While there is a ``candidate``, a principal that the server has
+    not accepted yet, pass it all requests and responses.
     """
 
     known: Client = UNKNOWN
@@ -61,7 +63,7 @@ class Identity:
     _mechanism: str = ""
 
     def on_request(self, event: RequestEvent) -> None:
-        """Learn from a request. The software in an ApiVersions request applies already to this request."""
+        """Learn from a request. The software named in an ApiVersions request already applies to this request."""
         if event.name not in APIS:
             if self.candidate is not None:
                 self._accept()
@@ -97,8 +99,7 @@ class Identity:
             self._accept()
 
     def _is_last(self, token: bytes) -> bool:
-        """Return whether this server token shows that the client is accepted: the only token, or a token with a
-        proof."""
+        """Return whether a server token shows that it accepts the client: the only token, or a token with a proof."""
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
@@ -106,13 +107,13 @@ class Identity:
         self.candidate = None
 
     def _know(self, known: Client) -> None:
-        """Set the identity. Unchanged values remain the same object, which makes rows cheaper."""
+        """Set the identity. If it is unchanged, the object stays the same, which makes rows cheaper."""
         if known != self.known:
             self.known = known
 
 
 def _user(mechanism: str, token: bytes) -> str | None:
-    """Return the principal in the first token of a mechanism."""
+    """Return the principal in the first token of a SASL mechanism, or ``None`` if it names none."""
     name = None
     if mechanism == "PLAIN":
         parts = token.split(b"\0")
@@ -138,10 +139,10 @@ def peers(connection: Connection) -> Columns:
 
 @mypyc_attr(serializable=True)
 class RequestContext:
-    """Client and API of a request, as ``columns`` by name.
+    """The client and API of a request, as ``columns`` by name.
 
-    Rows share tuples that are built from it for one ``source``, and cached as ``request_row`` and ``response_row``.
-    ``unknown`` is the reason why no message can be decoded, such as an unknown newer version.
+    The tuples that rows of the same ``source`` share are built from it and cached as ``request_row`` and
+    ``response_row``. ``unknown`` is the reason why no message can be decoded, such as an unknown newer version.
     """
 
     __slots__ = ("columns", "request_row", "response_row", "source", "unknown", "version")
@@ -168,7 +169,7 @@ class RequestContext:
 
 @mypyc_attr(serializable=True)
 class ContextCache:
-    """The contexts of a connection. All requests of an API, version and client id have the same object."""
+    """The contexts of a connection. Requests with the same API, version and client id share a context."""
 
     __slots__ = ("_client", "_known", "_protocol")
 
@@ -191,5 +192,5 @@ class ContextCache:
         return context
 
     def clear(self) -> None:
-        """Forget all contexts. Requests in flight keep their context."""
+        """Forget all contexts. Requests in flight keep theirs."""
         self._known.clear()
