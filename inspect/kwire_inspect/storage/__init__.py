@@ -1,6 +1,6 @@
-"""Opens inputs by their names: files of this machine, the standard input, members of archives, objects of stores.
+"""Opens inputs by name: local files, standard input, archive members and objects in object stores.
 
-Everything that reads an input opens it here.
+All code that reads an input opens it here.
 """
 
 from __future__ import annotations

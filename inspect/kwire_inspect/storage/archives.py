@@ -1,8 +1,8 @@
 """Reads members of tar and zip archives in place.
 
-Members of a plain tar are parts of its file. Members of a compressed tar are parts of a temporary file without a
-name. Names of members are never paths of this machine. The number of members, the decompressed bytes and the memory
-for headers are limited.
+Members of a plain tar are ranges of its file. Members of a compressed tar are ranges of an unnamed temporary file.
+Member names are never used as local paths. The number of members, the decompressed size and the memory for headers
+are limited.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from kwire_inspect.storage.decompression import HEAD, DamagedStreamError, decomp
 Open = Callable[[], BinaryIO]
 
 BETWEEN = "!/"
-"""Separator of the names of archive and member, as in Java's addresses."""
+"""Separator between the archive name and the member name, as in Java's JAR URLs."""
 MAX_MEMBERS = 65_536
 MAX_BYTES = 4 << 30
-"""Maximum bytes of a decompressed archive: in the temporary file of a tar, or of a zip."""
+"""Maximum decompressed size of an archive in bytes."""
 MAX_ZEROS = 64 << 30
-"""Maximum zero bytes of a decompressed archive. They need no room. Kafka allocates index files in advance."""
+"""Maximum number of zero bytes in a decompressed archive. Zeros take no disk space. Kafka preallocates index
+files."""
 MAX_HEADER = 1 << 20
-"""Maximum bytes of a tar's header, which is read into memory whatever size it claims."""
+"""Maximum size of a tar header in bytes. A header is read into memory, whatever size it claims."""
 MAX_LIST = 32 << 20
-"""Maximum bytes of a zip's list of members."""
+"""Maximum size of a zip's central directory in bytes."""
 BUFFER = 1 << 17
 TAR, ZIP = b"ustar", (b"PK\x03\x04", b"PK\x05\x06")
 TAR_AT = 257
@@ -45,7 +46,7 @@ KNOWN = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 
 
 def is_archive(head: bytes) -> bool:
-    """Return whether a file with these first bytes, decompressed, is an archive."""
+    """Return whether a file whose decompressed content starts with these bytes is an archive."""
     return head[TAR_AT : TAR_AT + len(TAR)] == TAR or head.startswith(ZIP)
 
 
@@ -56,10 +57,10 @@ class _TooManyError(Exception):
 
 @dataclass(slots=True)
 class Archive:
-    """An archive with its list of members.
+    """An archive and its list of members.
 
-    ``problem`` is the reason why the list is incomplete, empty if it is complete. ``skipped`` has members that cannot
-    be read, with reasons.
+    ``problem`` explains why the list is incomplete, and is empty if it is complete. ``skipped`` maps members that
+    cannot be read to the reasons.
     """
 
     members: dict[str, Open] = field(default_factory=dict)
@@ -68,23 +69,23 @@ class Archive:
     problem: str = ""
 
     def opened(self, member: str) -> BinaryIO:
-        """Open a member to read and to seek. Raise ``FileNotFoundError`` for an unknown member."""
+        """Open a member for reading and seeking. Raise ``FileNotFoundError`` if the archive has no such member."""
         self.size(member)
         return self.members[member]()
 
     def size(self, member: str) -> int:
-        """Return the bytes of a member."""
+        """Return the size of a member in bytes."""
         if member not in self.sizes:
             raise FileNotFoundError(2, "no such member of the archive", member)
         return self.sizes[member]
 
     def take(self, name: str, size: int, open_it: Open, reason: str = "") -> bool:
-        """Add a member. The last of several members with the same name counts. Return false if the archive has too
-        many."""
+        """Add a member, replacing an earlier member with the same name. Return false if the archive has too many
+        members."""
         if len(self.members) + len(self.skipped) >= MAX_MEMBERS:
             self.problem = str(_TooManyError())
             return False
-        name = "/".join(part for part in name.split("/") if part not in ("", "."))  # as paths are written
+        name = "/".join(part for part in name.split("/") if part not in ("", "."))  # normalised like a path
         self.members.pop(name, None)
         self.skipped.pop(name, None)
         if reason:
@@ -101,7 +102,7 @@ MAX_KNOWN = 4
 def archive(name: str, stamp: str, open_it: Open) -> Archive:
     """Return the archive in the file that ``open_it`` opens. Raise ``OSError`` if it cannot be opened.
 
-    Its list of members is cached while its ``stamp`` is the same and few other archives are read.
+    The list of members is cached under ``stamp`` until a few other archives have been read.
     """
     if name not in _known or _known[name][0] != stamp:
         _known.pop(name, None)
@@ -112,7 +113,8 @@ def archive(name: str, stamp: str, open_it: Open) -> Archive:
 
 
 def _read(file: BinaryIO) -> Archive:
-    """Read the list of members. The archive keeps the file open, or a temporary file with the decompressed bytes."""
+    """Read the list of members. The archive keeps its file open, or a temporary file with the decompressed
+    content."""
     found = Archive()
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
     if start.startswith(ZIP):
@@ -133,7 +135,7 @@ def _read(file: BinaryIO) -> Archive:
 
 
 def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
-    """Decompress to a temporary file, in which zeros need no room. Return why that ended early, or an empty text."""
+    """Decompress into a sparse temporary file. Return the reason if this ended early, otherwise an empty string."""
     stored = total = 0
     problem = ""
     try:
@@ -173,7 +175,7 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
         if (member := tar.next()) is None:
             return
         tar.members = []  # type: ignore[attr-defined]  # it would keep them all
-        if member.size < 0 or tar.offset <= member.offset:  # the next header would be this header again
+        if member.size < 0 or tar.offset <= member.offset:  # the next header would be this one again
             raise tarfile.ReadError(f"a member of {member.size} bytes at byte {member.offset}")
         yield member
     if tar.next() is not None:
@@ -181,9 +183,9 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def _after_members(file: BinaryIO, at: int) -> str:
-    """Return what is wrong at the end of the headers, or an empty text. ``tarfile`` accepts any end.
+    """Return what is wrong after the last header, or an empty string. ``tarfile`` accepts any end.
 
-    The end must be a block of zeros.
+    An archive must end with a block of zeros.
     """
     file.seek(at)
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
@@ -202,7 +204,7 @@ def _read_zip(file: BinaryIO, found: Archive) -> None:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
         found.problem = f"damaged zip: {error}"
         return
-    limited.most = MAX_BYTES  # seeking in a member reads as much as it skips
+    limited.most = MAX_BYTES  # seeking forward in a member reads the bytes it skips
     members = [member for member in packed.infolist() if not member.is_dir()]
     if sum(member.file_size for member in members) > MAX_BYTES:
         found.problem = f"more than {MAX_BYTES >> 30} GiB: unpack the archive"
@@ -233,7 +235,7 @@ class _TooLongError(ValueError):
 
 
 class _Limited(io.RawIOBase):
-    """A file that limits a single read to ``most`` bytes."""
+    """A file that refuses to read more than ``most`` bytes at once."""
 
     def __init__(self, file: BinaryIO, most: int) -> None:
         self._file, self.most = file, most
@@ -255,7 +257,7 @@ class _Limited(io.RawIOBase):
 
 
 class _LimitedList(_Limited):
-    """A file of a zip that also limits the number of members, because each needs more memory than its entry."""
+    """A zip file that also limits the number of members, because each needs more memory than its directory entry."""
 
     def read(self, size: int = -1) -> bytes:
         data = super().read(size)
@@ -265,7 +267,7 @@ class _LimitedList(_Limited):
 
 
 class _Part(io.RawIOBase):
-    """A part of a file: ``size`` bytes from ``start`` on. Several parts can read one file, also from several
+    """A range of a file: ``size`` bytes, starting at ``start``. Several parts can share a file, even across
     threads."""
 
     _lock = Lock()
@@ -302,7 +304,7 @@ def _telling() -> Iterator[None]:
 
 
 class _Unzipped(io.RawIOBase):
-    """A member of a zip. Damage raises ``OSError``."""
+    """A member of a zip. Reading damaged data raises ``OSError``."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

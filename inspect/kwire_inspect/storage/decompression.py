@@ -1,4 +1,4 @@
-"""Decompresses gzip, zstd, bzip2, xz and LZ4 in bounded memory. The first bytes of a file decide the format."""
+"""Decompresses gzip, zstd, bzip2, xz and LZ4 in bounded memory. The first bytes of a file determine its format."""
 
 from __future__ import annotations
 
@@ -13,39 +13,39 @@ from itertools import islice
 from typing import BinaryIO, cast
 
 CHUNK = 1 << 17
-"""Bytes to read at a time, few enough to stay in a core's cache while they are processed."""
+"""Number of bytes to read at a time, few enough to stay in a core's cache while they are processed."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 BZIP2 = re.compile(rb"BZh[1-9][1\x17]")
 XZ = b"\xfd7zXZ\0"
 LZ4 = b"\x04\x22\x4d\x18"
 SKIPPABLE = b"\x2a\x4d\x18"
-"""Bytes at the beginning of a skippable zstd frame, after any first byte."""
+"""Second to fourth byte of a skippable zstd frame. The first byte varies."""
 HEAD = 6
-"""Bytes that identify the format."""
+"""Number of bytes needed to identify the format."""
 STEP = 1 << 8
-"""Bytes of zstd to decompress at a time. They yield at most 8 MB, since a block has at least 4 bytes."""
+"""Number of zstd bytes to decompress at a time. They expand to at most 8 MB, since a block has at least 4 bytes."""
 SMALL_STEP = 1 << 12
-"""Bytes to read from Arrow at a time. An error loses no more bytes."""
+"""Number of bytes to read from Arrow at a time. An error loses at most this many."""
 MAX_FREE = 1 << 26
-"""Decompressed bytes of a file that are always allowed."""
+"""Number of decompressed bytes that any file may have."""
 MAX_RATIO = 200
-"""Maximum ratio of decompressed to compressed bytes of a larger file. With ``zstd -19``, a request log of a client's
-heartbeats becomes 54 times smaller, and a capture of them 7 times."""
+"""Maximum ratio of decompressed to compressed bytes of larger files. ``zstd -19`` shrinks a request log of heartbeats
+by a factor of 54, and a capture of them by 7."""
 MAX_WINDOW = 1 << 27
-"""Maximum memory for zstd and xz in bytes, the default of zstd's command line."""
+"""Maximum window size for zstd and memory for xz, in bytes. It is the default of the zstd command."""
 
 
 class DamagedStreamError(Exception):
-    """The file is truncated or continues with invalid data. All data before is valid."""
+    """The file is truncated, or valid data is followed by invalid data. All data read before is valid."""
 
 
 def decompressed(file: BinaryIO, *, believe: bool = True) -> Generator[bytes, None, None]:
-    """Yield the bytes of a file in chunks of about 128 KB, at most 8 MB, decompressed if the first bytes show a
+    """Yield the bytes of a file in chunks of about 128 KB, at most 8 MB. Decompress them if the first bytes match a
     format.
 
-    Unless ``believe`` is set, the limit is ``MAX_RATIO`` times the bytes of the file. Raises
-    ``DamagedStreamError`` after the bytes that could be decompressed.
+    Unless ``believe`` is set, the output is limited to ``MAX_RATIO`` times the size of the file. Raises
+    ``DamagedStreamError`` after the last bytes that could be decompressed.
     """
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
     reads = next((reads for reads, known in _FORMATS if known(start)), None)
@@ -69,7 +69,7 @@ class _Counted(io.RawIOBase):
 
 
 def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield decompressed bytes, up to ``MAX_FREE``, or ``MAX_RATIO`` times the bytes read from the file."""
+    """Yield the decompressed bytes. Raise if they exceed both ``MAX_FREE`` and ``MAX_RATIO`` times the bytes read."""
     counted, size = _Counted(file), 0
     for chunk in reads(cast(BinaryIO, counted)):
         size += len(chunk)
@@ -79,7 +79,7 @@ def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> It
 
 
 def is_compressed_head(start: bytes) -> bool:
-    """Return whether a file with these first bytes is decompressed."""
+    """Return whether a file that starts with these bytes would be decompressed."""
     return any(known(start) for _, known in _FORMATS)
 
 
@@ -89,7 +89,7 @@ def _plain(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """Yield all members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
+    """Yield the data of all members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
     rest = b""
     while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
         member = zlib.decompressobj(wbits=31)
@@ -111,7 +111,7 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
-    """Yield the data before an error, in small pieces."""
+    """Yield the data up to an error, in small pieces."""
     with suppress(zlib.error):
         while rest and not member.eof:
             yield member.decompress(rest, 64)
@@ -119,7 +119,7 @@ def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
 
 
 def _unzstd(file: BinaryIO) -> Iterator[bytes]:
-    """Yield all frames of a zstd file."""
+    """Yield the data of all frames of a zstd file."""
     import zstandard
 
     frames = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
@@ -140,12 +140,12 @@ def _unzstd(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """Yield all streams of a bzip2 file."""
+    """Yield the data of all streams of a bzip2 file."""
     yield from _streams(file, "bzip2", bz2.BZ2Decompressor)
 
 
 def _unxz(file: BinaryIO) -> Iterator[bytes]:
-    """Yield all streams of an xz file. Zeros after a stream are padding."""
+    """Yield the data of all streams of an xz file. Zeros after a stream are padding."""
     yield from _streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW))
 
 
@@ -169,7 +169,7 @@ def _streams(
 
 
 def _unlz4(file: BinaryIO) -> Iterator[bytes]:
-    """Yield all frames of an LZ4 file."""
+    """Yield the data of all frames of an LZ4 file."""
     import pyarrow as pa
 
     stream = pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "lz4")
@@ -196,4 +196,4 @@ _FORMATS: tuple[tuple[Callable[[BinaryIO], Iterator[bytes]], Callable[[bytes], b
     (_unxz, lambda start: start.startswith(XZ)),
     (_unlz4, lambda start: start.startswith(LZ4)),
 )
-"""Reader of each format, with the test whether first bytes have this format."""
+"""Decompressor of each format, and a function that tests whether a file's first bytes match the format."""

@@ -1,4 +1,4 @@
-"""Folders for results. They are private, and only one process at a time writes to them."""
+"""Private output folders, each written by one process at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def private_folder(path: str | Path) -> Path:
-    """Create a folder and its parents, accessible only to this user. Folders that exist stay as they are."""
+    """Create a folder and its parents, accessible only to this user. Leave existing folders unchanged."""
     path = Path(path)
     for folder in (*reversed(path.parents), path):
         folder.mkdir(0o700, exist_ok=True)
@@ -19,9 +19,9 @@ def private_folder(path: str | Path) -> Path:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[bool | None]:
-    """Claim a folder within a ``with`` block. Yield false if another process, or block, has claimed it.
+    """Claim a folder for the duration of a ``with`` block. Yield false if another process or block holds it.
 
-    Yield ``None`` on systems and file systems that cannot lock a folder.
+    Yield ``None`` if the operating system or file system cannot lock folders.
     """
     if sys.platform == "win32":
         yield None

@@ -1,4 +1,4 @@
-"""Opens inputs by their names: one class for each place where an input can be.
+"""Opens inputs by name, with a class for each kind of place.
 
 =====================  ==========================================================================
 ``captures/a.pcap``    a file or folder of this machine
@@ -26,66 +26,66 @@ from kwire_inspect.storage.decompression import CHUNK, HEAD, decompressed, is_co
 from kwire_inspect.storage.stores import GLOB, MASKED, SCHEME, MaskedPlace, RemotePlace, masked, refuse_secrets
 
 STDIN = "-"
-"""Name of the standard input, as an input and in tables."""
+"""Name of standard input, as an argument and in tables."""
 PEEK = 1 << 20
-"""Bytes of the standard input that can be read again."""
+"""Number of bytes of standard input that can be read again."""
 _HIDDEN = re.compile(r"\.(?!\.?$)")
 Made = TypeVar("Made")
 AT_ONCE = 16
-"""Maximum concurrent requests to a store."""
+"""Maximum number of concurrent requests to a store."""
 
 
 class LocalPlace:
-    """A file or folder of this machine."""
+    """A local file or folder."""
 
     def __init__(self, name: str) -> None:
         self.name = name
 
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
-        """Open a file to read from its beginning, or from anywhere with ``seek``.
+        """Open a file for reading and seeking, at its beginning.
 
-        Raises ``OSError`` if that is not possible, also for pipes, sockets and devices. With ``peek``, the standard
-        input ends early and can be read again afterwards. It is an error if the ``listed_stamp`` of an object is
-        not ``expected``.
+        Raises ``OSError`` if the file cannot be opened, or is a pipe, socket or device. With ``peek``, standard input
+        ends early and can be read again afterwards. If an object's ``listed_stamp`` is not ``expected``, an error is
+        raised.
         """
         return regular(self.name).open("rb")
 
     def check(self) -> None:
-        """Raise ``OSError`` if the file is certain to be unreadable."""
+        """Raise ``OSError`` if the file certainly cannot be read."""
         if Path(self.name).is_dir():
             raise OSError(0, "cannot list the folder", self.name)
         regular(self.name)
 
     def size(self) -> int:
-        """Return the stored bytes. Raise ``OSError`` if the file is gone."""
+        """Return the size on disk in bytes. Raise ``OSError`` if the file no longer exists."""
         return Path(self.name).stat().st_size
 
     def stamp(self) -> str:
-        """Return a text that changes if the file does. Raise ``OSError`` if it is gone."""
+        """Return a string that changes when the file does. Raise ``OSError`` if the file no longer exists."""
         found = Path(self.name).stat()
         return f"{found.st_size} {found.st_mtime_ns} {found.st_ino}"
 
     def listed_stamp(self) -> str:
-        """Return the stamp of an object when it was listed, or an empty text for files, which may change during
-        reading."""
+        """Return the stamp that an object had when it was listed. Return an empty string for files, which may grow
+        while they are read."""
         return ""
 
     def is_folder(self) -> bool:
         return Path(self.name).is_dir()
 
     def absolute(self) -> str:
-        """Return the name for processes with another current folder."""
+        """Return the name under which a process with another working directory finds this input."""
         return str(Path(self.name).absolute())
 
     def files(self) -> Iterator[str]:
-        """Yield the names of the file itself, the files below a folder, or the files that match a pattern.
+        """Yield the name of the file, of each file below a folder, or of each file that matches a pattern.
 
-        Raises ``FileNotFoundError``, with a message for the user, if no file matches.
+        Raises ``FileNotFoundError``, with a message for the user, if there is no such file.
         """
         if Path(self.name).exists():
             yield from _within(Path(self.name)) if self.is_folder() else [_unmistakable(Path(self.name), self.name)]
             return
-        refuse_secrets(self.name)  # the next messages would have the secret
+        refuse_secrets(self.name)  # later messages would contain the secret
         if not GLOB.search(self.name):
             raise FileNotFoundError(f"{self.name}: no such file or folder")
         matches = sorted(_matches(self.name))
@@ -98,7 +98,7 @@ class LocalPlace:
                 yield _unmistakable(match)
 
     def siblings(self) -> list[str]:
-        """Return the names, without folders, of the files in the same folder."""
+        """Return the names of all files in the same folder, without the folder."""
         return [path.name for path in Path(self.name).parent.iterdir()]
 
 
@@ -112,7 +112,7 @@ class StandardInputPlace(LocalPlace):
         standard_input()
 
     def size(self) -> int:
-        return 0  # its size is unknown
+        return 0  # the size is unknown
 
     def is_folder(self) -> bool:
         return False
@@ -125,7 +125,7 @@ class StandardInputPlace(LocalPlace):
 
 
 class MemberPlace(LocalPlace):
-    """A member of an archive, or the archive as a folder if ``member`` is empty."""
+    """A member of an archive, or the whole archive as a folder if ``member`` is empty."""
 
     def __init__(self, outer: Place, member: str) -> None:
         super().__init__(f"{outer.name}{BETWEEN}{member}")
@@ -154,8 +154,8 @@ class MemberPlace(LocalPlace):
             yield from (self._named(member) for member in self._archive.members)
 
     def skipped(self) -> dict[str, str]:
-        """Return members that cannot be read, and the archive if its list of members is incomplete, each with the
-        reason."""
+        """Return the members that cannot be read, and the archive itself if its list of members is incomplete. Each
+        comes with the reason."""
         found = self._archive
         reasons = {self._named(member): reason for member, reason in found.skipped.items()}
         return reasons | ({self._outer.name: found.problem} if found.problem else {})
@@ -166,7 +166,7 @@ class MemberPlace(LocalPlace):
         return [name for within, _, name in members if within == folder]
 
     def _named(self, member: str) -> str:
-        """Return the name of a member as an input."""
+        """Return the input name of a member."""
         name = f"{self.name}{member}"
         return masked(name) if SCHEME.fullmatch(name) else name
 
@@ -179,7 +179,8 @@ Place: TypeAlias = LocalPlace | RemotePlace
 
 
 def place(name: str) -> Place:
-    """Find an input by its name. Raise ``ValueError`` for an address with a secret, since tables show names."""
+    """Return the place that a name refers to. Raise ``ValueError`` if an address contains a secret, since tables show
+    names."""
     if name == STDIN:
         return StandardInputPlace(name)
     if SCHEME.fullmatch(name):
@@ -197,8 +198,7 @@ def place(name: str) -> Place:
 
 
 def _exists(name: str) -> bool:
-    """Return whether this file or folder exists. The name of an archive's member may be longer than a file name can
-    be."""
+    """Return whether this file or folder exists. An archive member's name may be too long for the file system."""
     try:
         return Path(name).exists()
     except OSError as error:
@@ -208,7 +208,7 @@ def _exists(name: str) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """Find the matches. From the first wildcard on, names that begin with a dot are left out."""
+    """Return the paths that match a pattern. Names that start with a dot never match from the first wildcard on."""
     parts = Path(pattern).parts
     first = next(number for number, part in enumerate(parts) if GLOB.search(part))
     found = Path(*parts[:first]).glob(str(Path(*parts[first:])))
@@ -216,10 +216,10 @@ def _matches(pattern: str) -> Iterator[Path]:
 
 
 def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
-    """Yield the files below a folder. Folders may start with ``_``, since folders of Kafka's internal topics do.
+    """Yield the files below a folder. Folder names may start with ``_``, as those of Kafka's internal topics do.
 
-    A folder that cannot be listed is yielded as a file, so that opening it reports the error. A link to a folder is
-    not followed if that contains it, or if another link to the folder was ``followed``: links may form circles.
+    A folder that cannot be listed is yielded as a file, so that opening it reports the error. A link is not followed
+    to a folder that contains it or that was ``followed`` before, because links may form cycles.
     """
     followed = set() if followed is None else followed
     try:
@@ -242,13 +242,14 @@ def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
 
 
 def _unmistakable(path: Path, name: str | None = None) -> str:
-    """Return the name of a file. It is absolute where a relative name may mean an address, or the standard input."""
+    """Return the name of a file. It is absolute if a relative name could be taken for an address or standard
+    input."""
     first = path.parts[0]
     return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)
 
 
 def regular(path: str | Path) -> Path:
-    """Return the path of a file to open. Raise ``OSError`` for a pipe, socket or device, which may never end."""
+    """Return the path of a file to open. Raise ``OSError`` for a pipe, socket or device, which might never end."""
     path = Path(path)
     if path.exists() and not path.is_file():
         raise OSError(0, "not a regular file", str(path))
@@ -256,43 +257,44 @@ def regular(path: str | Path) -> Path:
 
 
 def opened(path: str, *, peek: bool = False, expected: str = "") -> BinaryIO:
-    """Open a file to read from its beginning. Arguments are as for :meth:`LocalPlace.opened`."""
+    """Open a file at its beginning. The arguments are those of :meth:`LocalPlace.opened`."""
     return place(path).opened(peek, expected)
 
 
 def size_of(path: str) -> int:
-    """Return the stored bytes of a file, or 0 for the standard input. Raise ``OSError`` if the file is gone."""
+    """Return the size of a file on disk in bytes, or 0 for standard input. Raise ``OSError`` if the file no longer
+    exists."""
     return place(path).size()
 
 
 def is_compressed(path: str) -> bool:
-    """Return whether a file is in a format that is decompressed while it is read."""
+    """Return whether a file is decompressed while it is read."""
     with opened(path, peek=True) as file:
         return is_compressed_head(file.read(HEAD))
 
 
 def absolute(path: str) -> str:
-    """Return the name of an input for other processes, which have another current folder."""
+    """Return the name under which a process with another working directory finds this input."""
     return place(path).absolute()
 
 
 def written(path: Path) -> str:
-    """Return the name of an input that was made into a path, which has one slash where an address has two.
+    """Return the name of an input that was converted to a path, which reduces the two slashes of an address to one.
 
-    Names of files that look like an address are absolute, so that no folder becomes a store.
+    File names that look like an address become absolute, so that a folder is never mistaken for a store.
     """
     scheme, colon, rest = str(path).partition(":/")
     return f"{scheme}://{rest}" if colon and SCHEME.fullmatch(f"{scheme}://{rest}") else str(path)
 
 
 def is_remote(path: str) -> bool:
-    """Return whether a name is an address of a store."""
+    """Return whether a name is the address of a store."""
     return SCHEME.fullmatch(path) is not None
 
 
 def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
-    """Return the results of a function for all inputs. Several objects are read at a time, since each waits for its
-    store."""
+    """Return a function's results for all inputs. Objects are read concurrently, since most of the time is spent
+    waiting."""
     if sum(isinstance(place(path), RemotePlace) for path in paths) < 2:
         return [function(path) for path in paths]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -300,9 +302,9 @@ def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Ma
 
 
 class Window:
-    """A part of a stream: ``buffer``, whose first byte is at ``base`` in the uncompressed stream.
+    """A sliding part of a stream. ``buffer`` starts at offset ``base`` of the uncompressed stream.
 
-    ``peek`` leaves all bytes of the standard input to another reader, and sees only its beginning.
+    With ``peek``, only the beginning of standard input is visible, and all of it remains available to another reader.
     """
 
     __slots__ = ("_chunks", "base", "buffer")
@@ -315,7 +317,7 @@ class Window:
     def advance(self, at: int) -> bool:
         """Drop the data before ``at`` and append more. Return false at the end of the stream.
 
-        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails. Then no data is dropped.
+        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails. In that case no data is dropped.
         """
         chunk = next(self._chunks, None)
         if chunk is None:
@@ -336,10 +338,11 @@ def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
 
 
 class StandardInput:
-    """Bytes of ``stream``, which come once, for several readers in turn.
+    """Lets several readers in turn read ``stream``, whose bytes can be read only once.
 
-    A file is opened several times: for its type, for its first time, and for its rows. So the first ``PEEK``
-    bytes are kept until reading goes past them. After ``keep``, a temporary file without a name has all of them.
+    A file is opened several times: to detect its type, to find its first timestamp and to read its rows. The first
+    ``PEEK`` bytes are therefore kept until a reader goes past them. After ``keep``, an unnamed temporary file keeps
+    all bytes.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -349,17 +352,17 @@ class StandardInput:
         self._keeps = self._ended = False
 
     def keep(self) -> None:
-        """Let everything be read again. Call it before reading has gone past the first ``PEEK`` bytes."""
+        """Keep all bytes for later readers. Call it before any reader goes past the first ``PEEK`` bytes."""
         self._keeps = True
 
     def opened(self, peek: bool = False) -> BinaryIO:
-        """Open a file with all bytes. With ``peek``, it has the first bytes, and later readers start at the beginning
-        again."""
+        """Open a file with all bytes. With ``peek``, it has only the first bytes, and the next reader starts at the
+        beginning."""
         return io.BufferedReader(_FromStart(self, PEEK if peek else None), PEEK)
 
     def read(self, position: int, size: int) -> bytes:
-        """Return up to ``size`` bytes at ``position``, none at the end. Raise ``OSError`` if they cannot be read
-        again."""
+        """Return up to ``size`` bytes at ``position``, or no bytes at the end. Raise ``OSError`` if they are no
+        longer available."""
         if position < self._size:
             if self._store is None:
                 raise OSError(0, "the standard input can be read only once", STDIN)
@@ -380,7 +383,7 @@ class StandardInput:
 
 
 class _FromStart(io.RawIOBase):
-    """A reader with its own position, up to ``limit`` bytes."""
+    """A reader with its own position, limited to the first ``limit`` bytes."""
 
     def __init__(self, source: StandardInput, limit: int | None) -> None:
         self._source = source
@@ -403,7 +406,7 @@ _known: list[StandardInput] = []
 
 
 def standard_input() -> StandardInput:
-    """Return the standard input of this process. Raise ``OSError`` if it is closed, or a terminal."""
+    """Return the standard input of this process. Raise ``OSError`` if it is closed or a terminal."""
     if sys.stdin is None or sys.stdin.closed:
         raise OSError(0, "the standard input is closed", STDIN)
     if not _known or _known[0].stream is not sys.stdin.buffer:

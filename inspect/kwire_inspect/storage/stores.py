@@ -1,9 +1,9 @@
-"""Objects of stores, and files of cluster file systems.
+"""Reads objects in object stores, and files in cluster file systems.
 
-Arrow's libraries read ``s3``, ``gs``, ``abfss`` and ``hdfs``. ``fsspec`` reads other addresses, if it is installed.
+Arrow's libraries read ``s3``, ``gs``, ``abfss`` and ``hdfs``. ``fsspec`` reads other addresses if it is installed.
 
-Parts of objects are requested as they are needed, and nothing is written but a probe of ``--out``. Credentials come
-from the chain of each library: the environment, its configuration files, the machine's role.
+Parts of objects are requested as needed. The only object written is a probe for ``--out``. Each library finds
+credentials in its usual places: environment variables, configuration files and the machine's role.
 """
 
 from __future__ import annotations
@@ -27,32 +27,33 @@ if TYPE_CHECKING:
 
 SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+)://(?P<authority>[^/]*)/*(?P<path>.*)", re.DOTALL)
 _MEANT = re.compile(SCHEME.pattern.replace("://", ":/{1,2}"), re.DOTALL)
-"""Pattern of an address, or of an address that lacks a slash."""
+"""Pattern that matches an address, even if it lacks one of the two slashes."""
 QUERY = re.compile(r"\?[\w.%-]+=")
 HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
-"""Pattern of a host or bucket, with a port. Other text after a colon may be a password with a slash."""
+"""Pattern of a host or bucket with an optional port. Other text after a colon may be a password that contains a
+slash."""
 GLOB = re.compile(r"[*?\[]")
 _HIDDEN = re.compile(r"/\.|/_[^/]*\Z")
 MASKED = "…"
-"""End of the name of an object whose key may have a secret."""
+"""Text that replaces the end of an object name whose key may contain a secret."""
 PEEKED, REQUESTED = 1 << 18, 1 << 22
-"""Bytes of an object in a request, to detect its type and to read it."""
+"""Number of bytes to request at a time, when detecting an object's type and when reading it."""
 MAX_LISTED = 1_000_000
-"""Maximum objects whose sizes are kept."""
+"""Maximum number of objects whose sizes are kept."""
 MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
-"""Maximum seconds of a listing, and maximum bytes by which the process grows meanwhile."""
+"""Maximum duration of a listing in seconds, and maximum growth of the process during it in bytes."""
 LOOKS_EVERY = 0.2
-"""Seconds between two checks of these limits."""
+"""Seconds between checks of these limits."""
 ENDLESS = "the list of objects is too long, or does not end: name a folder or a pattern with fewer objects"
 CHANGED = "the object changed while it was read: read it again"
 S3 = frozenset({"s3", "s3a", "s3n"})
-"""Schemes of S3, with Hadoop's names for it."""
+"""URI schemes of S3, including Hadoop's."""
 GOOGLE = frozenset({"gs", "gcs"})
 AZURE = frozenset({"abfs", "abfss"})
 HADOOP = frozenset({"hdfs", "viewfs"})
 WEB = frozenset({"http", "https"})
 UNNOTICED = GOOGLE | AZURE
-"""Schemes for which Arrow's libraries do not notice that a store sends a whole object in place of a part."""
+"""Schemes for which Arrow's libraries do not notice when a store sends a whole object instead of a part."""
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
 REFUSED = "Hadoop could not reach it, or refused: what it says is above"
 WHOLE = "the store sends whole objects where parts are asked for: download it, or give it to the standard input"
@@ -75,7 +76,7 @@ _REASONS = (
     (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to the output of `hadoop classpath --glob`"),
     (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
-"""Patterns of errors, and a reason for each."""
+"""Patterns in error messages, and what to report for each."""
 _AWS = re.compile(
     r"AWS Error .*?\(HTTP status (\d+)\).*? operation:\s*(?:Unable to parse ExceptionName: )?"
     r"(.*?)(?: \(Request ID.*)?$"
@@ -83,17 +84,17 @@ _AWS = re.compile(
 
 
 Folders: TypeAlias = dict[str, set[tuple[str, bool]]]
-"""Keys of folders, with the keys in each and whether these are objects."""
+"""Folder keys, with the keys in each folder and whether they are objects."""
 
 _listed: dict[str, FileInfo] = {}
 _sends_parts: set[str] = set()
-"""Beginnings of addresses whose store is known to send parts."""
+"""Address prefixes of stores that are known to send parts."""
 
 
 class RemotePlace:
-    """An object of a store, or a folder, with the methods of ``LocalPlace``.
+    """An object or folder in a store, with the methods of ``LocalPlace``.
 
-    It makes no request before a method needs one.
+    No request is made until a method needs one.
     """
 
     def __init__(self, name: str) -> None:
@@ -116,39 +117,39 @@ class RemotePlace:
         return f"{prefix}/{key}" if key else prefix or "/"
 
     def info(self) -> FileInfo:
-        """Ask the store for type, size and time, in one or two requests."""
+        """Request the type, size and modification time from the store, in one or two requests."""
         with telling(self.name):
             try:
                 found = self._system.get_file_info(self.path())
             except OSError as error:
                 if "No response body" in str(error):
-                    self._list(self.key)  # the answer has a reason
+                    self._list(self.key)  # the response may explain the error
                 raise
         if self.scheme in HADOOP and not found.type.value and not self._system.get_file_info("/").type.value:
-            raise StoreError(self.name, REFUSED)  # the store has no such path, not even the root
+            raise StoreError(self.name, REFUSED)  # the store does not have the path, not even as the root
         return found
 
     def size(self) -> int:
-        """Return the bytes when the object was last listed. Without a listing, ask the store."""
+        """Return the size in bytes when the object was last listed. If it was never listed, ask the store."""
         known = _listed.get(self.name)
         return int((known or self._present()).size or 0)
 
     def stamp(self) -> str:
-        """Return a text that changes if the object does."""
+        """Return a string that changes when the object does."""
         return _stamp(self._present())
 
     def listed_stamp(self) -> str:
-        """Return the stamp when the object was last listed here, or an empty text without a listing."""
+        """Return the stamp from the last listing by this process, or an empty string if there was none."""
         return _stamp(_listed[self.name]) if self.name in _listed else ""
 
     def is_folder(self) -> bool:
         return str(self.info().type.name) == "Directory"
 
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
-        """Open a file whose reads are requests.
+        """Open a file that requests its bytes when they are read.
 
-        Raises ``StoreError`` if its stamp is not ``expected``, or changes before its end is read. ``peek`` leaves out
-        the second check.
+        Raises ``StoreError`` if the object's stamp is not ``expected``, or changes while the object is read. With
+        ``peek``, changes are not detected.
         """
         stamp = "" if peek else self.stamp()
         if expected and not _same(expected, stamp):
@@ -160,22 +161,24 @@ class RemotePlace:
             return io.BufferedReader(_Requests(self, file, stamp), PEEKED if peek else REQUESTED)
 
     def check(self) -> None:
-        """Do nothing, since opening fails soon enough."""
+        """Do nothing, because opening the object reports errors early enough."""
 
     def absolute(self) -> str:
         return self.name
 
     def probe(self) -> None:
-        """Write a small object, and remove it. Raise ``StoreError`` if that is not possible."""
+        """Write a small object and remove it. Raise ``StoreError`` if that fails."""
         with telling(self.root):
             with self._system.open_output_stream(self.path()) as made:
                 made.write(bytes(1))
             self._system.delete_file(self.path())
 
     def files(self) -> list[str]:
-        """Return the names of this object, of objects below this folder, or of matches of this pattern, sorted.
+        """Return the sorted names of this object, of the objects below this folder, or of the objects that match a
+        pattern.
 
-        As for local files, names that begin with ``.`` or ``_`` are left out, except folders that begin with ``_``.
+        As for local files, names that start with ``.`` or ``_`` are left out, except folders whose names start with
+        ``_``.
         """
         found = self.info()
         if found.is_file:
@@ -184,7 +187,7 @@ class RemotePlace:
         matches = [(self.key.rstrip("/"), False)]
         if found.type.name != "Directory":
             if not GLOB.search(self.key):
-                self._list(self.key)  # the answer may have a reason, unlike the answer about a bucket
+                self._list(self.key)  # unlike the response about the bucket, this response may explain the error
                 raise FileNotFoundError(f"{self.name}: no such object or folder")
             matches = list(self._matching())
         if not matches:
@@ -192,11 +195,11 @@ class RemotePlace:
         return sorted({masked(f"{self.root}/{key}") for match in matches for key in self._within(*match)})
 
     def siblings(self) -> list[str]:
-        """Return the last parts of the names of all objects in the same folder."""
+        """Return the names of all objects in the same folder, without the folder."""
         return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
 
     def _check_parts(self, file: Any) -> None:
-        """Raise ``StoreError`` if the store sends the first byte in place of the second."""
+        """Raise ``StoreError`` if the store returns the first byte when asked for the second."""
         beginning = file.read(64)
         if len(set(beginning)) > 1:
             file.seek(1)
@@ -218,7 +221,7 @@ class RemotePlace:
         return [one for one in keys if not _HIDDEN.search(f"/{one[len(folder) :].strip('/')}")]
 
     def _matching(self) -> Iterator[tuple[str, bool]]:
-        """Find the keys that match the pattern, level by level, and whether each is an object."""
+        """Return the keys that match the pattern, searched level by level, and whether each is an object."""
         known: Folders = {}
         found = {("", False)}
         for part in self.key.strip("/").split("/"):
@@ -238,13 +241,13 @@ class RemotePlace:
         for key, is_file in found:
             if key in known or key.rpartition("/")[0] in known:
                 yield key, is_file
-            elif (now := RemotePlace(f"{self.root}/{key}").info()).type.value:  # no folder was listed for this part
+            elif (now := RemotePlace(f"{self.root}/{key}").info()).type.value:  # no folder was listed at this level
                 yield key, now.is_file
 
     def _folders(self, folder: str, *, recursive: bool = False) -> Folders:
-        """List a folder, or with ``recursive`` all folders below it too.
+        """List a folder. With ``recursive``, list all folders below it too.
 
-        Google's store lists only objects, so its folders are made from the keys of everything below.
+        Google Cloud Storage lists only objects, so its folders are derived from the keys below.
         """
         found: Folders = {folder: set()}
         for one in self._list(folder, recursive=recursive or self.scheme in GOOGLE):
@@ -277,7 +280,7 @@ class RemotePlace:
 
 
 class MaskedPlace(RemotePlace):
-    """An object whose listed key may have a secret. It is not read."""
+    """An object whose key may contain a secret. It is never read."""
 
     def check(self) -> NoReturn:
         raise StoreError(self.name, "its key may have a secret, which tables would show: copy it to another name")
@@ -296,7 +299,8 @@ class MaskedPlace(RemotePlace):
 
 
 class _Requests(io.RawIOBase):
-    """An object whose reads are requests. At its end it must be unchanged."""
+    """A file that requests the bytes of an object as they are read. At the end it checks that the object is
+    unchanged."""
 
     def __init__(self, of: RemotePlace, file: Any, stamp: str) -> None:
         self._of, self._file, self._stamp = of, file, stamp
@@ -316,7 +320,7 @@ class _Requests(io.RawIOBase):
             try:
                 data = self._file.read(len(buffer))
             except OSError:
-                self._of.info()  # it may have the reason, unlike the answer to a request for bytes
+                self._of.info()  # unlike the response to a range request, this response may explain the error
                 raise
         size = len(data)
         buffer[:size] = data
@@ -331,15 +335,15 @@ class _Requests(io.RawIOBase):
         super().close()
 
     def _grows(self, now: FileInfo) -> bool:
-        """Return whether it is a file to which a program appends. Stores have no such files."""
+        """Return whether this is a file in a cluster file system that has grown. Objects in stores never grow."""
         return self._of.scheme in HADOOP and int(now.size or 0) >= int(self._stamp.split()[0])
 
 
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
-    """Return the result of a listing. Raise ``StoreError`` if it goes past a limit.
+    """Return the result of a listing. Raise ``StoreError`` if it exceeds a limit.
 
-    A library asks for more as long as the store promises more, and cannot be stopped. It continues in its thread,
-    which ends with the process.
+    A library keeps requesting pages as long as the store announces more, and cannot be interrupted. Its thread then
+    runs until the process exits.
     """
     made: Future[list[FileInfo]] = Future()
 
@@ -359,7 +363,7 @@ def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
 
 
 def _peak() -> int:
-    """Return the peak memory of this process in bytes, or 0 where the system does not report it."""
+    """Return the peak memory use of this process in bytes, or 0 where the system does not report it."""
     if sys.platform == "win32":
         return 0
     import resource
@@ -368,14 +372,14 @@ def _peak() -> int:
 
 
 def _stamp(found: FileInfo) -> str:
-    """Return size and time in whole seconds. In some stores, a listing has a finer time than the description of an
-    object."""
+    """Return the size and the modification time in whole seconds. Some stores list finer times than they report for
+    an object."""
     seconds = None if found.mtime_ns is None else found.mtime_ns // 1_000_000_000
     return f"{found.size} {seconds}"
 
 
 def _same(listed: str, described: str) -> bool:
-    """Return whether two stamps have the same state. A store may note the time for its listing a moment later."""
+    """Return whether two stamps describe the same state. Some stores set the listed time a moment later."""
     (size, then), (now_size, now) = listed.split(), described.split()
     apart = abs(int(now) - int(then)) if then.isdecimal() and now.isdecimal() else int(now != then)
     return size == now_size and apart <= 1
@@ -383,7 +387,7 @@ def _same(listed: str, described: str) -> bool:
 
 @lru_cache(maxsize=64)
 def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
-    """Return the file system for this beginning of names, and the beginning of its paths."""
+    """Return the file system for a scheme and authority, and the prefix of its paths."""
     from pyarrow.fs import FSSpecHandler, PyFileSystem
 
     root = f"{scheme}://{authority}/"
@@ -403,7 +407,7 @@ def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
 
 
 def _s3(bucket: str) -> FileSystem:
-    """Connect to ``AWS_ENDPOINT_URL``, as other clients of S3 do, or to the bucket's region."""
+    """Connect to ``AWS_ENDPOINT_URL``, as other S3 clients do, or to the bucket's region."""
     from pyarrow.fs import S3FileSystem
 
     if endpoint := os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL"):
@@ -414,7 +418,7 @@ def _s3(bucket: str) -> FileSystem:
 
 
 def connected(authority: str) -> FileSystem | None:
-    """Connect by ``AZURE_STORAGE_CONNECTION_STRING``, as other clients of Azure do, if it has this account."""
+    """Connect with ``AZURE_STORAGE_CONNECTION_STRING`` if it is for this account, as other Azure clients do."""
     from pyarrow.fs import AzureFileSystem
 
     pairs = (part.split("=", 1) for part in os.environ.get(CONNECTION_STRING, "").split(";") if "=" in part)
@@ -424,7 +428,7 @@ def connected(authority: str) -> FileSystem | None:
         return None
     host = f"{name}.blob.{given.get('EndpointSuffix', 'core.windows.net')}"
     address = urlsplit(given.get("BlobEndpoint") or f"{given.get('DefaultEndpointsProtocol', 'https')}://{host}")
-    blob = address.netloc.removeprefix(name)  # with a dot, or a host where the account is in the path
+    blob = address.netloc.removeprefix(name)  # with a dot, or a host that has the account in the path
     secrets = {"account_key": given.get("AccountKey"), "sas_token": given.get("SharedAccessSignature")}
     return AzureFileSystem(
         name,
@@ -437,7 +441,7 @@ def connected(authority: str) -> FileSystem | None:
 
 
 def from_uri(address: str) -> tuple[FileSystem, str]:
-    """Return Arrow's file system for an address, and the path in it."""
+    """Return Arrow's file system for an address, and the path within it."""
     from pyarrow.fs import FileSystem
 
     found: tuple[FileSystem, str] = FileSystem.from_uri(address)
@@ -445,9 +449,9 @@ def from_uri(address: str) -> tuple[FileSystem, str]:
 
 
 def refuse_secrets(name: str) -> None:
-    """Raise ``ValueError`` for an address with a password or token. The message does not have it.
+    """Raise ``ValueError`` for an address that contains a password or token. The message does not repeat it.
 
-    A ``?`` in a key of a store may belong to a pattern, unless it gives a value.
+    A ``?`` in an object key may be a wildcard, unless an ``=`` follows.
     """
     found = _MEANT.fullmatch(name)
     if found is None:
@@ -456,7 +460,7 @@ def refuse_secrets(name: str) -> None:
     user, _, host = authority.rpartition("@")
     is_host = HOST.fullmatch(host) is not None
     has_port = ":" in host and scheme not in HADOOP
-    cut = not is_host or (has_port and "@" in key)  # a password with a slash
+    cut = not is_host or (has_port and "@" in key)  # a password that contains a slash
     web = scheme in WEB and ("?" in key or "@" in authority or "@" in key)
     if cut or web or ":" in user or QUERY.search(key):
         shown = host if is_host and "@" not in key else "…"
@@ -467,7 +471,8 @@ def refuse_secrets(name: str) -> None:
 
 
 def masked(name: str) -> str:
-    """Cut a secret off the name of an object that a store listed, since anybody may have chosen the key."""
+    """Return the name of a listed object, with any secret cut off. Anyone with write access may have chosen the
+    key."""
     try:
         refuse_secrets(name)
     except ValueError:
@@ -478,7 +483,7 @@ def masked(name: str) -> str:
 
 
 class StoreError(OSError):
-    """The answer of a store, in one line without addresses and request ids."""
+    """A store's error message, in one line without addresses or request IDs."""
 
     def __init__(self, name: str, reason: str) -> None:
         super().__init__(0, reason, name)
@@ -491,12 +496,12 @@ def telling(name: str) -> Iterator[None]:
         yield
     except StoreError:
         raise
-    except Exception as error:  # libraries of stores raise their own errors
+    except Exception as error:  # libraries define their own exceptions
         raise StoreError(name, reason_of(error)) from error
 
 
 def reason_of(error: Exception) -> str:
-    """Return an error of a library in a few words."""
+    """Return a short description of a library's error."""
     text = " ".join(str(error).split())
     for known, reason in _REASONS:
         if re.search(known, text):
