@@ -1,7 +1,7 @@
-"""Converts request logs, server logs and dumps of metrics of brokers to rows, without Spark.
+"""Converts brokers' request logs, server logs and metrics dumps to rows, without Spark.
 
-``splits`` cuts files into parts. ``request_batches`` and ``refusal_batches`` make Arrow batches of the parts, and
-``metrics_batches`` of a whole dump.
+``splits`` divides log files into parts. ``request_batches`` and ``refusal_batches`` convert these parts to Arrow
+batches. ``metrics_batches`` converts a whole dump.
 """
 
 from __future__ import annotations

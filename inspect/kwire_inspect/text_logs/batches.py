@@ -16,21 +16,22 @@ from kwire_inspect.text_logs.requests import RequestRows, request_entries
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
-"""Bytes of lines in a batch."""
+"""Number of bytes of log lines per batch."""
 
 NO_REQUESTS = "no line of this file is about a request"
 
 Rows = Iterable[tuple[int, list[Row]]]
-"""Rows of entries, each with the bytes of the entry."""
+"""The size of an entry in bytes, and its rows."""
 
 
 def request_batches(
     split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False, longest: int = LONGEST
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the requests in a split of a request log, as the rows and columns of EXCHANGES in ``projection``.
+    """Yield the requests in a split of a request log as Arrow batches.
 
-    Broken lines are rows with a ``problem``, or raise ``BrokenInputError`` with ``failfast``. So do files without any
-    request, and lines of more than ``longest`` bytes.
+    The rows and columns are those of EXCHANGES that ``projection`` selects. Broken lines, lines of more than
+    ``longest`` bytes and files without any request become rows with a ``problem``. With ``failfast``, they raise
+    ``BrokenInputError`` instead.
     """
     with Lines(split.path, split.start, longest, split.stamp) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))
@@ -40,9 +41,10 @@ def request_batches(
 def refusal_batches(
     split: Split, projection: Projection, zone: tzinfo, *, failfast: bool = False, longest: int = LONGEST
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the refusals in a split of a server log, as the rows and columns of REFUSALS in ``projection``.
+    """Yield the refusals in a split of a server log as Arrow batches.
 
-    Problems are handled as by ``request_batches``.
+    The rows and columns are those of REFUSALS that ``projection`` selects. Problems are handled as in
+    ``request_batches``.
     """
     with Lines(split.path, split.start, longest, split.stamp, near=NEAR) as lines:
         yield from _batches(refusal_rows(lines, split, zone, projection.protocol), lines, split, projection, failfast)
@@ -58,7 +60,7 @@ def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
 
 
 def _has_requests(split: Split) -> bool:
-    """Return whether the file has requests after this split, which has none."""
+    """Return whether the file contains a request after this split, which contains none."""
     if split.end is None:
         return False
     with Lines(split.path, split.end) as lines:

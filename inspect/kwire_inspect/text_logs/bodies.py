@@ -1,4 +1,4 @@
-"""Converts requests and responses of request logs to the bytes of their frames, without secrets."""
+"""Converts logged requests and responses to frame payloads, without secrets."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ TEXT = "brokers before 2.8 log request and response as text, without their bytes
 
 
 def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
-    """Return the frame payloads of request and response, each ``None`` if missing, and the reason if building fails.
+    """Return the payloads of the request and the response, ``None`` where missing, and the reason if one cannot be
+    encoded.
 
-    Records are missing where the broker left them out of the log.
+    Records are missing if the broker did not log them.
     """
     if line.request_text is not None:
         return {"reason": TEXT}
@@ -33,8 +34,8 @@ def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
 
 
 def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Response | None] | None:
-    """Return the request in an Envelope and its response, if any, or ``None`` for other lines and undecodable
-    requests."""
+    """Return the request inside an Envelope and its response, if logged. Return ``None`` for other lines and for
+    requests that cannot be decoded."""
     try:
         return line.enveloped(protocol)
     except KwireError:
@@ -42,8 +43,8 @@ def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Re
 
 
 def inner_payloads(protocol: MessageRegistry, request: Request, response: Response | None) -> Columns:
-    """Return the ``payloads`` of the content of an Envelope, without a reason, with ``None`` for anything
-    unreadable."""
+    """Return the ``payloads`` of the request inside an Envelope, without a reason. Payloads that cannot be encoded
+    are ``None``."""
     return {
         "request": _clean(protocol, request),
         "response": None if response is None else _clean(protocol, response),
@@ -78,8 +79,8 @@ def _response(protocol: MessageRegistry, line: RequestLogLine) -> bytes | None:
 
 
 def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:
-    """Return the bytes, or the reason why they are missing. Errors quote values. In messages with secrets, they only
-    name the field."""
+    """Return the bytes, or the reason why they are missing. Error messages quote values, except in messages with
+    secrets, where they only name the field."""
     try:
         return make(), None
     except (KwireError, LookupError) as error:

@@ -1,7 +1,8 @@
-"""Reads dumps of a broker's metrics: text for Prometheus, Kafka's JmxTool, JSON of Jolokia and of Prometheus' API.
+"""Reads dumps of a broker's metrics: Prometheus text, JmxTool output, and JSON from Jolokia or the Prometheus API.
 
-``series_of`` yields the series of DeprecatedRequestsPerSec in a file, in bounded memory. The rules of the JMX
-exporter decide their names. So they are recognized by the parts that all rules keep: the name, and the labels' texts.
+``series_of`` yields the DeprecatedRequestsPerSec series of a file in bounded memory. The rules of the JMX exporter
+determine how they are named. They are therefore recognized by what all rules keep: the metric name and the label
+values.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from typing import Any, NamedTuple
 from kwire_inspect.text_logs.lines import Lines
 
 DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
-"""Pattern of the metric's name in all formats."""
+"""Pattern that matches the metric's name in every format."""
 MAX_JSON = 16 << 20
-"""Maximum bytes of JSON to parse. Parsing needs a multiple of this size in memory."""
+"""Maximum size of a JSON file to parse, in bytes. Parsing needs several times as much memory."""
 MAX_VALUES = 500_000
-"""Maximum values of JSON to parse, counted by its commas and brackets. Two bytes may become an object of 64."""
+"""Maximum number of JSON values to parse, estimated from commas and brackets. Two bytes may become an object of
+64."""
 MAX_COUNTED = 1 << 53
-"""Maximum count, which a broker would reach after centuries. Numbers in JSON and of Prometheus are exact up to it."""
+"""Maximum count. A broker would take centuries to reach it. Up to this value, doubles represent integers exactly."""
 MAX_LABELS = 64
 LONGEST = 255
-"""Maximum characters to keep of a label. Kafka's labels are shorter."""
+"""Maximum number of characters of a label value to keep. Kafka's own values are shorter."""
 
 Problem = tuple[int, str]
-"""Position and reason."""
+"""Position in bytes, and the reason."""
 
 
 class Series(NamedTuple):
-    """Labels with names in lower case and without ``_``, the number of requests, and the place in the file, if
-    known."""
+    """A series: its labels, the number of requests, and its position in bytes, if known. Label names are in lower
+    case without ``_``."""
 
     labels: dict[str, str]
     requests: int
@@ -44,20 +46,21 @@ _LABEL = re.compile(r'\s*([A-Za-z_]\w*)\s*=\s*"([^"\\]*+(?:\\.[^"\\]*+)*+)"\s*,?
 _VALUE = re.compile(r"\s*\}\s*([^\s#]+)")
 _ESCAPED = re.compile(r"\\(.)", re.S)
 _RATE = re.compile(r"rate|created|minute|mean|_\d+m\b", re.I)
-"""Pattern in names of metrics that are no counts."""
+"""Pattern that matches the names of metrics other than counts."""
 _MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{1,5})_clientSoftwareName)?", re.I)
-"""A label that contains further labels, because the rule only makes two labels: ``(.+)=(.+), (.+)=(.+)``."""
+"""Pattern of a label that contains further labels. It results from a rule for only two labels: ``(.+)=(.+),
+(.+)=(.+)``."""
 
 _OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
 _PROPERTY = re.compile(r'(?:^|,)([^=,]++)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*)')
 _ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
-"""An attribute as JmxTool names it, with its value in the formats that have a value in each line."""
+"""Pattern of an attribute as JmxTool names it. It also matches the value in formats with one value per line."""
 _SOFTWARE = re.compile(r"client_?software", re.I)
-"""Pattern in names of labels that clients choose themselves."""
+"""Pattern that matches the names of labels whose values clients choose."""
 
 
 def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
-    """Yield the series in a file. Add unreadable parts to ``problems``."""
+    """Yield the series in a file. Append the parts that cannot be read to ``problems``."""
     parts: list[bytes] = []
     size = 0
     begun = False
@@ -73,7 +76,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
             elif heading and not DEPRECATED.search(line):
                 cells = _cells(line.decode("utf-8", "replace"))
                 if len(cells) == len(heading):
-                    row = position, cells  # the last row counts
+                    row = position, cells  # the last row is the newest
             elif DEPRECATED.search(line):
                 text = line.decode("utf-8", "replace")
                 if text.startswith('"time"'):
@@ -93,7 +96,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
 
 
 def _exposed(line: str, position: int) -> Series | None:
-    """Return the series in a line of text for Prometheus."""
+    """Return the series in a line of Prometheus text."""
     if not (name := _NAME.match(line)):
         return None
     labels: dict[str, str] = {}
@@ -106,7 +109,7 @@ def _exposed(line: str, position: int) -> Series | None:
 
 
 def _series(name: str, labels: Mapping[str, str], value: object, position: int | None) -> Series | None:
-    """Return a series, or ``None`` if it is no count."""
+    """Return a series, or ``None`` if its value is not a count."""
     if _RATE.search(name) or any(text.endswith("Rate") for key, text in labels.items() if not _SOFTWARE.search(key)):
         return None
     count = _count(value)
@@ -124,7 +127,7 @@ def _series(name: str, labels: Mapping[str, str], value: object, position: int |
 
 
 def _count(value: object) -> int | None:
-    """Return the value of a counter, which is a whole number."""
+    """Return the value of a counter, which must be an integer."""
     try:
         number = float(value)  # type: ignore[arg-type]
         return int(number) if number.is_integer() and 0 <= number < MAX_COUNTED else None
@@ -133,7 +136,7 @@ def _count(value: object) -> int | None:
 
 
 def _object(name: str, value: object, position: int | None) -> Series | None:
-    """Return a series by the name of an MBean and its attribute Count."""
+    """Return the series for an MBean name and the value of its Count attribute."""
     if not (found := _OBJECT.fullmatch(name)):
         return None
     labels = {key.strip(): _unquoted(text) for key, text in _PROPERTY.findall(found[1])}
@@ -157,7 +160,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series]:
-    """Yield the values of a line, if any, in the order of JmxTool's heading."""
+    """Yield the values in a line, if any, in the order of JmxTool's header."""
     for name, value in zip(heading, cells, strict=False):
         found = _ATTRIBUTE.fullmatch(name)
         if found and (series := _object(found[1], value, position)):
@@ -165,7 +168,7 @@ def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series
 
 
 def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
-    """Yield the series in an answer of Prometheus, or of Jolokia, in which names of MBeans are keys."""
+    """Yield the series in a response from the Prometheus API, or from Jolokia, which uses MBean names as keys."""
     try:
         waiting: list[Any] = [json.loads(text)]
     except (ValueError, RecursionError):
@@ -183,7 +186,7 @@ def _json(text: bytes, problems: list[Problem]) -> Iterator[Series]:
 def _of_node(node: dict[str, Any]) -> Iterator[Series]:
     metric, value, request = node.get("metric"), node.get("value"), node.get("request")
     if isinstance(values := node.get("values"), list) and values:
-        value = values[-1]  # the last value of a range of time
+        value = values[-1]  # the last value of a range query
     if isinstance(metric, dict) and isinstance(value, list):
         labels = {_text(key): _text(text) for key, text in metric.items() if isinstance(text, str)}
         if any(DEPRECATED.search(text.encode()) for text in labels.values()):
@@ -200,5 +203,5 @@ def _of_node(node: dict[str, Any]) -> Iterator[Series]:
 
 
 def _text(text: str) -> str:
-    """Return the text without halves of surrogate pairs, which JSON may have and tables may not."""
+    """Return the text without lone surrogates, which JSON strings may contain but Arrow strings may not."""
     return text.encode("utf-8", "replace").decode()

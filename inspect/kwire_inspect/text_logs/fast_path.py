@@ -1,8 +1,8 @@
-"""The fast path for lines as brokers since 2.8 write them: request and response are only parsed if needed.
+"""Converts lines in the format of brokers since 2.8 quickly. Request and response bodies are parsed only if needed.
 
-Lines that differ in any way from Kafka's form are left to ``kwire.request_log``. Error codes and throttle time are
-found by their keys. In JSON, a quotation mark followed by a colon ends a key, because quotation marks inside strings
-are escaped.
+Lines that differ in any way from this format are left to ``kwire.request_log``. Error codes and throttle times are
+found by searching for their JSON keys. This is safe: a quotation mark followed by a colon always ends a key, because
+quotation marks inside strings are escaped.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Int32 = Annotated[int, Meta(ge=-0x80000000, le=0x7FFFFFFF)]
 
 
 class Header(Struct, rename="camel", gc=False):
-    """The header of a request."""
+    """Header of a logged request."""
 
     request_api_key: Int16
     request_api_version: Int16
@@ -51,21 +51,21 @@ class Header(Struct, rename="camel", gc=False):
 
 
 class Information(Struct, rename="camel", gc=False):
-    """The software of a client, as the broker knows it from the connection."""
+    """Name and version of a client's software, as the broker knows them from the connection."""
 
     software_name: str
     software_version: str
 
 
 class OwnInformation(Struct, rename="camel", gc=False):
-    """The software of a client in an ApiVersions request, since version 3."""
+    """Name and version of a client's software in an ApiVersions request, since version 3."""
 
     client_software_name: str = ""
     client_software_version: str = ""
 
 
 class Logged(Struct, rename="camel", gc=False):
-    """The members of every line."""
+    """Members that every line contains."""
 
     is_forwarded: bool
     request_header: Header
@@ -85,8 +85,8 @@ class Logged(Struct, rename="camel", gc=False):
 
     @property
     def queue_ms(self) -> float:
-        """Milliseconds in queues and in sending."""
-        # Since Python 3.12, sum() rounds otherwise than +, and rows of the full parser have the sum.
+        """Milliseconds spent in queues and on sending."""
+        # sum() adds floats differently since Python 3.12. The full parser uses sum(), so the rows agree.
         return sum((self.request_queue_time_ms, self.response_queue_time_ms, self.send_time_ms))
 
 
@@ -98,10 +98,11 @@ _object = Decoder(dict[str, Any]).decode
 def fast_row(
     source: str, position: int, line: bytes, start: int, time: Time, projection: Projection, bodies: bool
 ) -> list[Row] | None:
-    """Return the row of a line whose mark is at ``start``, or no row if the projection leaves it out.
+    """Return a list with the row of the line whose mark is at ``start``. It is empty if the projection excludes the
+    row.
 
     Returns ``None`` if the line needs the full parser. ``request`` and ``response`` are null unless ``bodies`` is
-    set. Raises ``MsgspecError`` or ``ValueError`` for invalid JSON or a form that Kafka does not write, and
+    true. Raises ``MsgspecError`` or ``ValueError`` for invalid JSON and for members that Kafka never writes, and
     ``RecursionError`` for deep nesting.
     """
     logged = _logged(memoryview(line)[start + len(MARK) : line.rfind(b"}") + 1])
@@ -159,7 +160,7 @@ def fast_row(
 
 
 def _outcome(request: Raw, response: bytes, api_key: int, version: int) -> Columns:
-    """Return the columns of the response."""
+    """Return the columns that describe the response."""
     if not response:
         return {"outcome": "none" if api_key == PRODUCE and _ACKS_0.search(request) else "answered"}
     found = _ERROR_CODE.findall(response)

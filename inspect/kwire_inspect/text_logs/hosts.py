@@ -1,4 +1,4 @@
-"""Converts a broker's name of a connection to the columns of the connection's ends."""
+"""Converts a broker's connection id to columns for the two ends of the connection."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from kwire.request_log import addresses
 from kwire_inspect.connections.request_context import Columns
 
 LONGEST = 600
-"""Maximum characters of a connection's name. Two hosts and ports need fewer."""
+"""Maximum length of a connection id in characters. Two hosts and ports need fewer."""
 
 
 def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
-    """Return the columns of the two ends of ``connection``, the broker's name for it. Hosts are written as in
+    """Return the columns for the two ends of ``connection``, a broker's connection id. Hosts are written as in
     captures.
 
-    A request that was ``forwarded`` to a controller came on the connection of a broker. The identity of its client is
-    known, its address is not [KIP-590]. The result is shared: do not change it.
+    A request that was ``forwarded`` to a controller came over the connection of a broker. The client's identity is
+    then known, but not its address [KIP-590]. The result is shared, so do not modify it.
     """
     if connection is None or len(connection) > LONGEST:
         return {"connection": connection}
@@ -37,7 +37,7 @@ def _peers(connection: str, forwarded: bool) -> Columns:
 
 
 def _host(host: str) -> str:
-    """Return a host as written in captures. Unlike other software, Java does not abbreviate IPv6 addresses."""
+    """Return a host as it is written in captures. Java, unlike other software, does not abbreviate IPv6 addresses."""
     try:
         return str(ip_address(host.strip("[]/")))
     except ValueError:

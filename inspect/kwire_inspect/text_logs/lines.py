@@ -1,7 +1,7 @@
-"""Reads lines of log files in bounded memory: parts of large files, compressed files as a whole.
+"""Reads the lines of log files in bounded memory. Large files are read in parts, compressed files as a whole.
 
-Takes paths and returns ``Split`` objects and their lines. A line belongs to the split in which it begins, so each
-line of a file is in exactly one split. Positions count uncompressed bytes.
+Converts paths to ``Split`` objects, and these to lines. A line belongs to the split in which it begins, so each line
+of a file is in exactly one split. Positions are offsets in the uncompressed file.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from typing import Self
 from kwire_inspect.storage import CHUNK, DamagedStreamError, Window, is_compressed, opened, place, size_of
 
 LONGEST = 4 << 20
-"""Default maximum bytes of a line. Parsing JSON needs up to 30 times its size in memory."""
+"""Default maximum length of a line in bytes. Parsing JSON needs up to 30 times as much memory."""
 
 MAX_PROBLEMS = 1000
-"""Maximum reports of long lines in a file."""
+"""Maximum number of long lines to report per file."""
 
 Line = tuple[int, bytes]
-"""Position of a line, and its bytes without the line break."""
+"""Position of a line in bytes, and the line without its line break."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The lines of a file that begin at ``start`` or later, and before ``end``. ``None`` is the end of the file.
+    """The lines of a file that begin at ``start`` or later, but before ``end``. If ``end`` is ``None``, they reach
+    the end.
 
     ``stamp`` is the stamp of an object when it was split.
     """
@@ -39,16 +40,16 @@ class Split:
 
 
 def splits(files: Sequence[str], size: int) -> list[Split]:
-    """Return parts of ``size`` bytes or less. A file that is compressed or cannot be read is a single part."""
+    """Return splits of at most ``size`` bytes. A file that is compressed or cannot be read is a single split."""
     return [split for path in files for split in _splits(path, size)]
 
 
 class Lines:
-    """The lines of a file from the first line that begins at or after ``start``, or ``near`` bytes before it.
+    """Iterator over the lines of a file that begin at or after ``start``, or up to ``near`` bytes before it.
 
-    ``problems`` lists the errors of the file with their positions. It cannot be opened or decompressed, or a line has
-    more than ``longest`` bytes and is skipped. An error before ``start`` has the position ``start``, because lines
-    are missing from there on. ``with`` closes the file even if lines are left.
+    ``problems`` lists errors with their positions: the file cannot be opened or decompressed, or a line is longer
+    than ``longest`` bytes and was skipped. An error before ``start`` is listed at ``start``, because lines are
+    missing from there on. A ``with`` block closes the file even if not all lines were read.
     """
 
     def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "", *, near: int = 0) -> None:
@@ -70,11 +71,11 @@ class Lines:
         return self._back.pop() if self._back else next(self._lines)
 
     def give_back(self, line: Line) -> None:
-        """Make this line the next line."""
+        """Return this line to the iterator, which yields it next."""
         self._back.append(line)
 
     def _read(self, path: str, start: int, stamp: str) -> Generator[Line, None, None]:
-        position = max(start - 1, 0)  # another byte shows whether a line begins at start
+        position = max(start - 1, 0)  # the preceding byte shows whether a line begins at start
         rest: list[bytes] = []
         size = 0
         skipping = start > 0
@@ -128,7 +129,7 @@ def _splits(path: str, size: int) -> Iterator[Split]:
         length = size_of(path)
         whole = length <= size or is_compressed(path)
     except OSError:
-        whole = True  # the reader of the file reports the error
+        whole = True  # reading the file reports the error
     if whole:
         yield Split(path)
         return
@@ -139,7 +140,7 @@ def _splits(path: str, size: int) -> Iterator[Split]:
 
 
 def _blocks(path: str, start: int, stamp: str) -> Generator[bytes, None, None]:
-    if start or stamp:  # a part is never of a compressed file
+    if start or stamp:  # compressed files are never split
         with opened(path, expected=stamp) as file:
             file.seek(start)
             while block := file.read(CHUNK):

@@ -1,7 +1,7 @@
 """Converts dumps of a broker's metrics to rows of CLIENTS: the number of requests in deprecated versions [KIP-896].
 
-Since its start, a broker of 3.7 or newer counts these requests by API, version and software, without ids and
-addresses:
+Brokers since 3.7 count these requests from their start, by API, version and client software, but not by client id or
+address:
 ``kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,request=Fetch,version=2,clientSoftwareName=…``.
 """
 
@@ -23,17 +23,17 @@ from kwire_inspect.text_logs.dumps import MAX_COUNTED, Problem, series_of
 from kwire_inspect.text_logs.refusals import api_keys
 
 MAX_SERIES = 100_000
-"""Maximum series of a dump. A broker has at most some hundreds."""
+"""Maximum number of series in a dump. A broker has at most a few hundred."""
 NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
-"""Columns that metrics do not count."""
+"""Columns that metrics cannot fill."""
 NAMELESS = "a series without API and version of the requests"
 _VERSION = re.compile(r"[0-9]{1,4}")
 FETCH, BY_CONSUMERS, BY_FOLLOWERS = "Fetch", "FetchConsumer", "FetchFollower"
-"""Names under which Fetch requests are counted twice: by API, and by sender."""
+"""Names under which brokers count each Fetch request twice: by API and by sender."""
 
 
 class Counted(NamedTuple):
-    """The labels by which a broker counts requests."""
+    """Labels by which a broker counts requests."""
 
     request: str
     version: int
@@ -44,9 +44,10 @@ class Counted(NamedTuple):
 def metrics_batches(
     path: str, schema: pa.Schema, protocol: MessageRegistry, *, failfast: bool = False
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a dump, with the columns of COUNTED in ``schema``.
+    """Yield the rows of a dump with the columns of COUNTED in ``schema``.
 
-    Unreadable parts are rows with a ``problem``, or raise ``BrokenInputError`` with ``failfast``.
+    Parts that cannot be read become rows with a ``problem``. With ``failfast``, they raise ``BrokenInputError``
+    instead.
     """
     problems: list[Problem] = []
     rows = [*_rows(path, _counted(path, problems), protocol, problems)]
@@ -60,11 +61,11 @@ def metrics_batches(
 
 
 def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int | None]]:
-    """Return the counts and the place of the first series of each.
+    """Return the count for each set of labels, and the position of its first series.
 
-    Counts of several brokers in a dump are added up. Of a repeated series, the last count is used.
+    If a dump covers several brokers, their counts are added. If a series is repeated, its last count is used.
     """
-    found: dict[int, tuple[Counted, int, int | None]] = {}  # by a hash: labels may have kilobytes
+    found: dict[int, tuple[Counted, int, int | None]] = {}  # as a hash, because labels may have kilobytes
     nameless = None
     for series in series_of(path, problems):
         if (counted := _facts(series.labels)) is None:
@@ -84,7 +85,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
 
 
 def _facts(labels: dict[str, str]) -> Counted | None:
-    """Return the labels by which a series counts."""
+    """Return the labels of a series that identify what it counts."""
     request, version = labels.get("request"), labels.get("version", "")
     if not request or not _VERSION.fullmatch(version):
         return None
@@ -102,7 +103,7 @@ def _rows(
     for counted, (count, position) in found.items():
         name = FETCH if counted.request == BY_CONSUMERS else counted.request
         if name == BY_FOLLOWERS:
-            continue  # brokers are no clients
+            continue  # brokers are not clients
         if counted.request == FETCH:
             if counted._replace(request=BY_CONSUMERS) in found:
                 continue

@@ -1,8 +1,8 @@
-"""Converts the refusals of requests in a broker's server.log to rows of REFUSALS.
+"""Converts refusals of requests in a broker's server.log to rows of REFUSALS.
 
-A broker that does not support the version of a request, or whose listener does not serve its API, closes the
-connection before the request is logged. Only these entries show it. An entry is a line that names the connection,
-followed by the exception. Brokers since 1.0 write two entries for each refusal ::
+A broker closes the connection without logging the request if it does not support the request's version, or if its
+listener does not serve the API. Only the server log shows such requests. Each entry is a line that names the
+connection, followed by the exception. Brokers since 1.0 write two entries per refusal ::
 
     [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
     org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NEAR = 64 << 10
-"""Maximum bytes between two entries for one refusal. Several threads write at the same time."""
+"""Maximum distance in bytes between the two entries for a refusal. Several threads write to the log at the same
+time."""
 
 MAX_LINES, MAX_BYTES = 300, 1 << 20
-"""Maximum lines and bytes to search for the end of an entry."""
+"""Maximum number of lines and bytes to search for the end of an entry."""
 
 LONGEST_MESSAGE = 1_000
 PREFIX = 200
-"""Bytes before a message to search for its time."""
+"""Number of bytes before a message to search for its time."""
 
 _FIRST = re.compile(
     rb"Closing socket for (?P<closing>\S+) because of error"
@@ -44,14 +45,14 @@ _FIRST = re.compile(
     rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
     rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
 )
-"""Patterns of the first line. The last two are for clients that authenticate."""
+"""Patterns of an entry's first line. The last two are for clients that authenticate."""
 
 _COLLECTED = re.compile(
     r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
 )
-"""Prefixes that Kubernetes, docker compose and journald add to every line."""
+"""Pattern of the prefixes that Kubernetes, docker compose and journald add to each line."""
 _BEHIND = re.compile(r"\s|Caused by: |Suppressed: |\.\.\. \d+ |[\w$]+(?:\.[\w$]+)+(?:: |$)")
-"""Lines of an exception and its stack trace."""
+"""Pattern of the lines of an exception and its stack trace."""
 
 _REASONS = (
     re.compile(
@@ -71,7 +72,7 @@ _REASONS = (
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
     re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
-"""Patterns of the reasons in 4.x, 4.x, 3.x, all, all, all and 1.x."""
+"""Patterns of the reasons. They are for brokers of 4.x, 4.x, 3.x, all, all, all and 1.x."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -80,21 +81,21 @@ _LAYOUT = LAYOUTS["refusals"]
 
 @cache
 def api_keys(protocol: MessageRegistry) -> dict[str, int]:
-    """Return API keys by the names of constants, without underscores, including former names."""
+    """Return API keys by constant name without underscores, including former names."""
     names = {name.upper(): key for key, name in protocol.api_names.items()}
     return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
 
 
 _SAME = ("connection", "api_key", "api", "version", "problem")
-"""Columns that are equal in two entries for one refusal."""
+"""Columns that are equal in both entries for a refusal."""
 
 
 def refusal_rows(
     lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield each refusal whose entry begins in ``split`` once, with the bytes of the entry.
+    """Yield each refusal whose entry begins in ``split``, with the size of the entry in bytes. Skip second entries.
 
-    ``lines`` starts ``NEAR`` bytes before the split so that duplicates across the boundary are seen.
+    ``lines`` starts ``NEAR`` bytes before the split, so that entries on both sides of the boundary can be matched.
     """
     seen: dict[tuple[Any, ...], int] = {}
     for position, line in lines:
@@ -115,7 +116,7 @@ def refusal_rows(
 
 
 def _entry(line: bytes, lines: Lines) -> str:
-    """Return the text of an entry: its first line and the lines of the following exception."""
+    """Return the text of an entry: its first line and the lines of the exception that follows."""
     parts = [_text(line)]
     size = len(line)
     for position, other in lines:
@@ -129,7 +130,7 @@ def _entry(line: bytes, lines: Lines) -> str:
 
 
 def _text(line: bytes) -> str:
-    """Return a line without the prefix of log collectors. Of a JSON object, return all strings."""
+    """Return a line without the prefix of a log collector. For a JSON object, return all its strings."""
     text = line.decode("utf-8", "replace")
     if found := _COLLECTED.match(text):
         text = text[found.end() :]
@@ -152,7 +153,7 @@ def _strings(found: Any, depth: int = 0) -> Iterator[str]:
 def _refusal(
     line: bytes, first: re.Match[bytes], text: str, zone: tzinfo, protocol: MessageRegistry
 ) -> Columns | None:
-    """Return the columns of an entry, or ``None`` if it is not about a refusal."""
+    """Return the columns of an entry, or ``None`` if it does not report a refusal."""
     found = next((match for reason in _REASONS if (match := reason.search(text))), None)
     if found is None:
         cut = "\n" not in text.strip() and not first["host"]
@@ -176,7 +177,7 @@ def _refusal(
 
 
 def _peers(first: re.Match[bytes], told: str | None) -> Columns:
-    """Return the ends from the name of the connection. Old brokers write it only in the reason, or not at all."""
+    """Return the columns for the ends of the connection. Old brokers name it only in the reason, or not at all."""
     name = first["closing"] or first["from"] or first["channel"]
     connection = name.decode("utf-8", "replace") if name else told
     if connection is None:
@@ -185,7 +186,7 @@ def _peers(first: re.Match[bytes], told: str | None) -> Columns:
 
 
 def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[int | None, str | None]:
-    """Return number and name of an API. Brokers write the number, the name, or the name as a constant."""
+    """Return the key and name of an API. Brokers log the key, the name, or the name as a constant."""
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else api_keys(protocol).get((api or "").replace("_", "").upper())

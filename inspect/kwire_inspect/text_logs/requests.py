@@ -1,6 +1,6 @@
-"""Converts lines of a request log to rows of EXCHANGES.
+"""Converts the lines of a request log to rows of EXCHANGES.
 
-Columns that are slow to compute and not needed are null.
+Columns that are slow to compute are null unless they are needed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from kwire_inspect.rows import Projection, Row
 
 MAX_LINES, MAX_BYTES = 2_000, 4 << 20
-"""Maximum lines and bytes to search for the end of an entry."""
+"""Maximum number of lines and bytes to search for the end of an entry."""
 
 LAYOUT = 80
-"""Maximum characters before a message that may belong to its layout."""
+"""Maximum length in characters of the text between the line's start and the message, such as the time and level."""
 
 _LAYOUT = LAYOUTS["logged_exchanges"]
 _USUAL_TIME = re.compile(rb"\[(\d{4}-\d\d-\d\d \d\d:\d\d):(\d\d)[,.](\d{3})\] [A-Z]+ ?")
@@ -41,10 +41,10 @@ _ACKS_0 = re.compile(r"\backs=0\b")
 
 
 def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
-    """Yield the lines of a split that are about requests.
+    """Yield the lines of a split that describe requests.
 
-    In logs of brokers before 2.8, values may contain line breaks. Then an entry has all lines up to the end of the
-    message, even after the split.
+    Brokers before 2.8 may log values with line breaks. An entry then contains all lines up to the end of the message,
+    even beyond the split.
     """
     for position, line in lines:
         if not split.has(position):
@@ -57,7 +57,8 @@ def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
 
 
 def _to_the_end(line: bytes, lines: Lines) -> bytes:
-    """Return ``line`` and its next lines up to the end of the message, or only ``line`` if no end is found."""
+    """Return ``line`` joined with the lines up to the end of the message, or just ``line`` if the end is not
+    found."""
     ahead: list[Line] = []
     size = len(line)
     for position, other in lines:
@@ -73,7 +74,7 @@ def _to_the_end(line: bytes, lines: Lines) -> bytes:
 
 
 class RequestRows:
-    """Makes rows from lines. ``zone`` is the time zone of the broker, which its log does not include."""
+    """Converts lines to rows. ``zone`` is the broker's time zone, which its log does not contain."""
 
     def __init__(self, projection: Projection, zone: tzinfo) -> None:
         self._zone = zone
@@ -83,10 +84,11 @@ class RequestRows:
         self._shown = bool(projection.columns & {"request", "response", "reason"})
 
     def rows(self, source: str, position: int, line: bytes, *, retry: bool = True) -> list[Row]:
-        """Return the row of a line, and a row for the content of an Envelope. Lines of other kinds have no rows.
+        """Return the row of a line, and a second row for the request inside an Envelope. Other kinds of lines have no
+        rows.
 
-        A broken line is a row with a ``problem``. If a whole line follows half-written lines, as after a crash, it
-        has a row as well, with ``retry``.
+        A broken line becomes a row with a ``problem``. If a complete entry follows a partly written one, as after a
+        crash, ``retry`` also adds its row.
         """
         start = line.find(MARK)
         if start < 0:
@@ -138,7 +140,7 @@ class RequestRows:
             yield self._enveloped(line, shared, *content)
 
     def _enveloped(self, line: RequestLogLine, shared: Columns, request: Request, response: Response | None) -> Row:
-        """Return the content of an Envelope that the controller refused. Only its principal would identify the
+        """Return the request inside an Envelope that the controller refused. Only its principal identifies the
         client."""
         codes = throttle = None
         if response is not None and response.message is not None:
@@ -159,7 +161,7 @@ class RequestRows:
 
 
 def _of_connection(line: RequestLogLine) -> Columns:
-    """Return durations and listener, which the content of an Envelope shares."""
+    """Return the durations and the listener, which also apply to the request inside an Envelope."""
     waits = (line.request_queue_time_ms, line.response_queue_time_ms, line.send_time_ms)
     known = [wait for wait in waits if wait is not None]
     return {
@@ -173,7 +175,7 @@ def _of_connection(line: RequestLogLine) -> Columns:
 
 
 def _asks_for_none(line: RequestLogLine) -> bool:
-    """Return whether the client expects no response: Produce with acks 0."""
+    """Return whether the client expects no response, as for Produce requests with acks 0."""
     if line.header.api_key != ApiKey.PRODUCE:
         return False
     if line.request is not None:
@@ -182,15 +184,15 @@ def _asks_for_none(line: RequestLogLine) -> bool:
 
 
 class Clock:
-    """Reads the times before messages. Most have the same layout and minute as the previous time."""
+    """Parses the times before messages. Most have the same format, and the same minute as the previous one."""
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._minute = (b"", 0)
 
     def time(self, prefix: bytes) -> int | None:
-        """Return microseconds since the epoch, or ``None`` without a time. ``prefix`` is everything before a
-        message."""
+        """Return the time in microseconds since the epoch, or ``None`` if there is none. ``prefix`` is the text
+        before the message."""
         usual = _USUAL_TIME.fullmatch(prefix)
         if usual is None:
             return micros(prefix.decode("utf-8", "replace"), self._zone)

@@ -1,7 +1,7 @@
-"""Decrypts connections of captures with the secrets that either end logged, without Spark or Kafka.
+"""Decrypts TLS connections in captures with secrets that the client or server logged, without Spark or Kafka.
 
-Converts pieces of TLS connections to pieces of their contents: see docs/decisions/capture.md. ``cryptography``, the
-extra ``tls``, is only imported when there is something to decrypt.
+Converts pieces of TLS connections to pieces of their plaintext: see docs/decisions/capture.md. ``cryptography``, the
+extra ``tls``, is imported only when there is something to decrypt.
 """
 
 from kwire_inspect.tls.connection import TlsConnection

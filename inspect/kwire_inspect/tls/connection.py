@@ -1,4 +1,4 @@
-"""A TLS connection: its handshake, the keys of both directions, and its contents [RFC 5246, RFC 8446]."""
+"""A TLS connection: its handshake, the keys of both directions, and its plaintext [RFC 5246, RFC 8446]."""
 
 from __future__ import annotations
 
@@ -28,30 +28,32 @@ if TYPE_CHECKING:
     from kwire_inspect.tls.protection import Opened, Protection
 
 MAX_HELD = 1 << 18
-"""Maximum bytes of a connection that wait until something is decrypted. They are the bytes of its handshake."""
+"""Maximum number of bytes of a connection to hold until a record is decrypted. They are the bytes of the
+handshake."""
 TRIES, MORE_TRIES, MAX_TRIES = 2000, 4, 20_000
-"""Sequence numbers to try for records after losses: at first, additionally for each opened record, and at most."""
+"""Sequence numbers to try after a loss: initially, additionally for each opened record, and at most."""
 MIN_RECORD = 22
-"""Bytes of the smallest record, with its header."""
+"""Size of the smallest record in bytes, including its header."""
 MAX_KEYS = 1000
-"""Maximum key updates to follow in a connection that is stored."""
+"""Maximum number of key updates to repeat when the state of a connection is restored."""
 MASTER = "CLIENT_RANDOM"
-"""Label of the master secret of TLS 1.2. The next labels are for TLS 1.3, each with client and server."""
+"""Label of the TLS 1.2 master secret. The labels below are for TLS 1.3, each for client and server."""
 HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 
 
 class SecretsMissingError(NotDecryptedError):
-    """The key log lacks secrets of a connection. It may have them later."""
+    """The key log lacks secrets of a connection, but may receive them later."""
 
 
 @dataclass(slots=True, eq=False)
 class TlsDirection:
-    """One direction: the keys for the record with the next ``number``, and the ``following`` keys, if they are known.
+    """State of one direction: the keys for the record with the sequence ``number``, and the ``following`` keys, if
+    known.
 
-    ``lost`` is about the number of bytes lost since a record was opened. ``dropped`` says that this was not reported
-    yet. The stored state has no keys, only the number of times that they ``changed``. The key log gives the keys
-    again.
+    ``lost`` is the approximate number of bytes lost since a record was last opened. ``dropped`` is true if a loss was
+    not reported yet. The pickled state contains no keys, only the number of times that they ``changed``. The keys are
+    derived again from the key log.
     """
 
     direction: Direction
@@ -74,7 +76,7 @@ class TlsDirection:
             setattr(self, name, value)
 
     def restore(self, changed: int, number: int) -> None:
-        """Restore the keys of a stored direction from its first keys."""
+        """Restore the keys of an unpickled direction from its first keys."""
         self.changed = 0
         for _ in range(changed):
             self.advance()
@@ -85,13 +87,14 @@ class TlsDirection:
         self.protection, self.following, self.number = protection, following, 0
 
     def advance(self) -> None:
-        """Use the following keys."""
+        """Switch to the following keys."""
         if self.following is not None:
             self.protect(self.following, self.following.next())
             self.changed += 1
 
     def open(self, record: Record) -> Opened | None:
-        """Return the contents of the next record, or ``None`` if the keys fit none of its possible numbers."""
+        """Return the plaintext of the next record, or ``None`` if the keys fit none of its possible sequence
+        numbers."""
         assert self.protection is not None
         opened = self.protection.open(self.number, record.header, record.fragment)
         if opened is None and self.lost:
@@ -102,7 +105,7 @@ class TlsDirection:
         return opened
 
     def _after_loss(self, record: Record, protection: Protection) -> Opened | None:
-        """Try the numbers that a record can have after lost records, also with the following keys."""
+        """Try the sequence numbers that a record may have after a loss, also with the following keys."""
         most = self.lost // MIN_RECORD + 2
         tries = [(protection, number) for number in range(self.number + 1, self.number + 1 + min(most, self.tries))]
         if self.following is not None:
@@ -118,12 +121,11 @@ class TlsDirection:
 
 
 class TlsConnection:
-    """Converts the pieces of a connection to pieces of its contents, if the key log has its secrets.
+    """Converts the pieces of a connection to pieces of its plaintext if the key log has the secrets.
 
-    The pieces wait until the first record is opened. If it cannot be opened, they and all later pieces are passed on,
-    with the reason. Then ``passed`` is true. It waits for missing secrets for ``patience`` seconds by the packets'
-    clock. The connection can be pickled between any two pieces, without any keys, by a pickler that knows the key
-    log.
+    Pieces are held until the first record is opened. If it cannot be opened, they and all later pieces are passed on
+    with the reason, and ``passed`` becomes true. Missing secrets are awaited for ``patience`` seconds of the packets'
+    time. A pickler that knows the key log can pickle the connection between two pieces. No keys are pickled.
     """
 
     __slots__ = (
@@ -137,8 +139,8 @@ class TlsConnection:
         self._connection = connection
         self._keys = keys
         self._patience = patience
-        self._lost_keys = False  # while it was stored
-        self._known: int | None = None  # progress of the key log when its secrets did not suffice
+        self._lost_keys = False  # while it was pickled
+        self._known: int | None = None  # progress of the key log when secrets were last missing
         self._server: Direction = SERVER
         self._begin()
 
@@ -166,7 +168,7 @@ class TlsConnection:
 
     @property
     def held(self) -> int:
-        """Number of bytes that wait."""
+        """Number of bytes held."""
         return self._held + sum(lane.records.held for lane in self._lanes.values())
 
     @property
@@ -174,7 +176,7 @@ class TlsConnection:
         return self._hello is not None and self._hello.version == TLS_1_3
 
     def drop(self, piece: Piece) -> Iterator[Piece]:
-        """Drop the bytes that wait. ``piece`` locates the loss."""
+        """Drop the bytes held. ``piece`` locates the loss."""
         if not self.opened:
             yield from self._pass_on(OTHER_SECRETS)
         for lane in self._lanes.values():
@@ -183,7 +185,7 @@ class TlsConnection:
             lane.dropped = True
 
     def feed(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the pieces of contents that a piece completes."""
+        """Yield the pieces of plaintext that ``piece`` completes."""
         if self.passed:
             piece.connection = self._connection
             yield piece
@@ -209,7 +211,7 @@ class TlsConnection:
                 yield from self._pass_on(str(reason))
 
     def retry(self, now: Piece) -> Iterator[Piece]:
-        """Search again for awaited secrets. Give them up if their time is over at ``now``."""
+        """Search again for missing secrets. Give up if the wait has ended at ``now``."""
         if self._known is None:
             return
         if self._progress() != self._known:
@@ -222,20 +224,20 @@ class TlsConnection:
             yield from self._pass_on(NO_SECRETS)
 
     def _secrets(self) -> Mapping[str, bytes]:
-        """Return the key log's secrets of the connection, or of its session."""
+        """Return the secrets in the key log for the connection, or else for its session."""
         secrets = self._keys.of(self._random)
         return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
 
     def _progress(self) -> int:
-        """Return a number that changes when more secrets may help."""
+        """Return a number that changes when new secrets may help."""
         return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
         return now.kind != "closed" and self._held <= MAX_HELD and now.time - self._waiting[0].time < self._patience
 
     def _closed_to(self, piece: Piece) -> Iterator[Piece]:
-        """End the decryption where the key log no longer has the secrets. Readers see a new connection from here
-        on."""
+        """End the decrypted connection where the key log no longer has the secrets. Readers see a new connection from
+        there on."""
         yield Piece(self._connection, "closed", CLIENT, b"", 0, piece.time, piece.source, piece.position)
         self._connection = replace(self._connection, started=piece.time)
         yield from self._pass_on(NO_SECRETS)
@@ -260,7 +262,7 @@ class TlsConnection:
             raise NotDecryptedError(OTHER_SECRETS)
 
     def _closed(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the end, after the losses of records that are cut off."""
+        """Yield the end of the connection, after gaps for incomplete records."""
         if not self.opened:
             raise NotDecryptedError(ENDED_EARLY)
         for lane in self._lanes.values():
@@ -301,7 +303,7 @@ class TlsConnection:
             lane.advance()
 
     def _agreed(self, hello: Hello, server: Direction) -> None:
-        """Note the keys after the server's hello. TLS 1.3 uses them at once, TLS 1.2 after the handshake."""
+        """Set the keys after the ServerHello. TLS 1.3 uses them at once, TLS 1.2 after ChangeCipherSpec."""
         secrets, self._server = self._secrets(), server
         try:
             from kwire_inspect.tls.protection import derive_tls12_keys, derive_tls13_keys
@@ -321,18 +323,18 @@ class TlsConnection:
             raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
-        """Return the lanes of the TLS client and the TLS server. Unless guessed, the capture has the same two
-        ends."""
+        """Return the state of the client's and the server's direction. These are TLS roles, and the capture may have
+        guessed the connection's ends wrong."""
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
 
     def _changed(self, lane: TlsDirection) -> None:
-        """Protect the direction from now on in TLS 1.2. Do nothing in TLS 1.3."""
+        """Use the following keys from now on in TLS 1.2. Do nothing in TLS 1.3."""
         if not self._is_13:
             lane.advance()
 
     def _lost(self, lane: TlsDirection, piece: Piece) -> Iterator[Piece]:
-        """Yield a gap in the contents for a gap in the connection."""
+        """Yield the gap in the plaintext that results from a gap in the connection."""
         size = lane.records.gap(piece.size)
         if size is None:
             return
@@ -342,7 +344,7 @@ class TlsConnection:
         yield replace(piece, size=known)
 
     def _failed(self, lane: TlsDirection, record: Record, piece: Piece) -> Iterator[Piece]:
-        """Handle a record that does not open: it is lost, or the keys were never right."""
+        """Treat a record that cannot be opened as lost. Raise ``NotDecryptedError`` if no record was ever opened."""
         if not self.opened:
             raise NotDecryptedError(OTHER_SECRETS)
         lane.records.search(len(record.fragment))
@@ -350,7 +352,7 @@ class TlsConnection:
         yield _gap(piece)
 
     def _pass_on(self, reason: str) -> Iterator[Piece]:
-        """Yield the pieces unchanged, with the reason why they are not decrypted."""
+        """Yield the held pieces unchanged. Set the reason why they are not decrypted."""
         self.passed = True
         if reason:
             self._connection = replace(self._connection, encryption=reason)
@@ -361,5 +363,5 @@ class TlsConnection:
 
 
 def _gap(piece: Piece) -> Piece:
-    """Return a loss of unknown size at a piece."""
+    """Return a gap of unknown size at a piece."""
     return replace(piece, kind="gap", data=b"", size=0)

@@ -1,9 +1,8 @@
 """Decrypts the connections whose secrets are in a key log.
 
-OpenSSL, NSS, Go and other libraries write key logs to ``SSLKEYLOGFILE``. The format is draft-ietf-tls-keylogfile: a
-line for each secret, with its label, the random of the client's hello, and the secret, both in hexadecimal. Agents
-for Java write another line for TLS 1.2, because JSSE does not give them the random: ``RSA Session-ID:…
-Master-Key:…``.
+OpenSSL, NSS, Go and other libraries write key logs to ``SSLKEYLOGFILE``. The format is draft-ietf-tls-keylogfile:
+each line has a label, the ClientHello random and a secret, the last two in hexadecimal. Agents for Java write a
+different line for TLS 1.2, because JSSE does not expose the random: ``RSA Session-ID:… Master-Key:…``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, MASTER, TlsConn
 
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 MAX_BYTES = 64 << 20
-"""Maximum bytes of all key logs together, enough for roughly a hundred thousand connections."""
+"""Maximum total size of all key logs in bytes, enough for about a hundred thousand connections."""
 CHUNK = 1 << 20
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _SESSION = re.compile(
@@ -31,15 +30,15 @@ _SESSION = re.compile(
 )
 _NONE: Mapping[str, bytes] = MappingProxyType({})
 HELLO = b"\x16\x03"
-"""First bytes of a connection's first record."""
+"""First bytes of a TLS connection."""
 HELD = 32 << 20
-"""Maximum bytes that wait on all connections."""
+"""Maximum total number of bytes held by all connections."""
 
 
 class KeyLog:
-    """Secrets by the random of the client's hello, or the id of a session, and by label. They are never shown.
+    """Secrets by ClientHello random or session id, and by label. They are never displayed.
 
-    ``has_sessions`` says whether any secret has the id of a session.
+    ``has_sessions`` is true if any secret is stored under a session id.
     """
 
     __slots__ = ("_room", "has_sessions", "secrets")
@@ -50,7 +49,7 @@ class KeyLog:
         self._room = MAX_BYTES
 
     def __len__(self) -> int:
-        """Return the number of connections."""
+        """Return the number of connections with secrets."""
         return len(self.secrets)
 
     def __repr__(self) -> str:
@@ -60,7 +59,7 @@ class KeyLog:
         raise TypeError("secrets are not pickled")
 
     def add(self, text: bytes) -> None:
-        """Add the secrets in lines of a key log. Ignore other lines, and text beyond the limit of all key logs."""
+        """Add the secrets in the lines of a key log. Ignore other lines, and text beyond the total limit."""
         self._room -= len(text)
         if self._room < 0:
             return
@@ -73,16 +72,15 @@ class KeyLog:
                 self.secrets.setdefault(bytes.fromhex(random), {})[label] = bytes.fromhex(secret)
 
     def of(self, name: bytes) -> Mapping[str, bytes]:
-        """Return the secrets of a connection by their labels, or an empty mapping for an unknown random or
-        session."""
+        """Return a connection's secrets by label, or an empty mapping if its random or session id is unknown."""
         return self.secrets.get(name, _NONE)
 
 
 class FollowedKeyLog(KeyLog):
-    """A file to which clients still write. ``refresh`` reads its new lines.
+    """A key log that clients are still writing. ``refresh`` reads its new lines.
 
-    Above :data:`MAX_BYTES`, the oldest secrets are forgotten. Secrets of a file that is replaced or cut off stay
-    known.
+    Beyond :data:`MAX_BYTES`, the oldest secrets are dropped. If the file is replaced or truncated, its secrets are
+    kept.
     """
 
     __slots__ = ("_at", "_file", "_older", "_path", "_rest")
@@ -90,13 +88,13 @@ class FollowedKeyLog(KeyLog):
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path
-        self._file = 0  # number of the file
+        self._file = 0  # inode number
         self._at = 0
         self._rest = b""
         self._older: dict[bytes, dict[str, bytes]] = {}
 
     def refresh(self) -> None:
-        """Read whole lines that are new. Ignore a file that is missing or cannot be read."""
+        """Read new complete lines. Ignore a file that does not exist or cannot be read."""
         with suppress(OSError):
             found = Path(self._path).stat()
             if found.st_ino != self._file or found.st_size < self._at:
@@ -113,14 +111,13 @@ class FollowedKeyLog(KeyLog):
                     self.add(whole)
 
     def add(self, text: bytes) -> None:
-        """Add the secrets in whole lines."""
+        """Add the secrets in complete lines."""
         if self._room < MAX_BYTES // 2:
             self._older, self.secrets, self._room = self.secrets, {}, MAX_BYTES
         super().add(text)
 
     def of(self, name: bytes) -> Mapping[str, bytes]:
-        """Return the secrets of a connection by their labels, or an empty mapping for an unknown random or
-        session."""
+        """Return a connection's secrets by label, or an empty mapping if its random or session id is unknown."""
         newer, older = super().of(name), self._older.get(name, _NONE)
         return {**older, **newer} if newer and older else newer or older
 
@@ -131,16 +128,16 @@ def _followed(path: str) -> FollowedKeyLog:
 
 
 def followed_key_log(path: str) -> KeyLog:
-    """Return the current key log. This process keeps it, and reads only new lines the next time."""
+    """Return the refreshed key log. It is cached in this process, so that the next call reads only new lines."""
     keys = _followed(path)
     keys.refresh()
     return keys
 
 
 def growing_key_log(path: str | None) -> str:
-    """Return the absolute path of a key log that may still be empty, or an empty text for no key log.
+    """Return the absolute path of a key log that may still be empty. Return an empty string if none is given.
 
-    Raises :class:`OptionError` if it cannot be read, or the library that decrypts is missing.
+    Raises :class:`OptionError` if it cannot be read, or if the library for decryption is not installed.
     """
     if not path:
         return ""
@@ -155,9 +152,10 @@ def growing_key_log(path: str | None) -> str:
 
 
 def checked_key_log(path: str | None) -> str:
-    """Return the absolute path of a key log, or an empty text for no key log.
+    """Return the absolute path of a key log. Return an empty string if none is given.
 
-    Raises :class:`~kwire_inspect.options.OptionError` if it has no secrets, or the library that decrypts is missing.
+    Raises :class:`~kwire_inspect.options.OptionError` if it has no secrets, or if the library for decryption is not
+    installed.
     """
     if not path:
         return ""
@@ -172,9 +170,9 @@ def _check_library() -> None:
 
 
 def read_key_log(path: str) -> KeyLog:
-    """Return the secrets in a file.
+    """Return the secrets in a key log.
 
-    Raises :class:`~kwire_inspect.options.OptionError` if it has none or cannot be read.
+    Raises :class:`~kwire_inspect.options.OptionError` if it has no secrets or cannot be read.
     """
     keys = KeyLog()
     try:
@@ -191,11 +189,11 @@ def read_key_log(path: str) -> KeyLog:
 
 
 def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece | Broken]:
-    """Yield the pieces. Decrypt the TLS connections whose secrets are in ``keys``.
+    """Yield the pieces, with those of TLS connections decrypted if their secrets are in ``keys``.
 
-    Secrets may be added to ``keys`` meanwhile, before their connections begin. Connections without a captured
-    beginning, and connections without secrets, stay as they are. The latter have a reason in
-    ``Connection.encryption``.
+    Secrets may be added to ``keys`` meanwhile, but before their connections begin. Connections without secrets, or
+    whose beginning was not captured, stay as they are. If only the secrets are missing, ``Connection.encryption``
+    says so.
     """
     connections: dict[int, TlsConnection | None] = {}
     secrets, fed = keys.secrets, 0
@@ -221,12 +219,13 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
 
 
 def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
-    """Return the decryption of a connection with this first piece, or ``None`` if it is not the beginning of TLS."""
+    """Return the decryption of the connection that begins with this piece, or ``None`` if the piece does not begin
+    TLS."""
     if piece.kind == "data" and HELLO.startswith(piece.data[:2]):
         return TlsConnection(piece.connection, keys, patience)
     return None
 
 
 def _largest(connections: dict[int, TlsConnection | None]) -> list[TlsConnection]:
-    """Return the connections with the most waiting bytes, if too many bytes wait."""
+    """Return the connections that hold the most bytes if the total exceeds the limit, otherwise an empty list."""
     return largest({found: found.held for found in connections.values() if found is not None}, HELD)

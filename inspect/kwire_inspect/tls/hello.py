@@ -1,4 +1,4 @@
-"""Reads hellos of a handshake: randoms, the version, the cipher suite [RFC 5246 7.4.1, RFC 8446 4.1]."""
+"""Reads the hello messages of a handshake: random, version and cipher suite [RFC 5246 7.4.1, RFC 8446 4.1]."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kwire_inspect.tls.suites import TLS12, TLS13, Suite
 TLS_1_2, TLS_1_3 = 0x0303, 0x0304
 SUPPORTED_VERSIONS, ENCRYPT_THEN_MAC = 43, 22
 RETRY = bytes.fromhex("cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c")
-"""Random of a server's hello that asks for another hello of the client [RFC 8446 4.1.3]."""
+"""Random of a HelloRetryRequest [RFC 8446 4.1.3]."""
 VERSIONS = {0x0300: "SSL 3.0", 0x0301: "TLS 1.0", 0x0302: "TLS 1.1"}
 
 
@@ -19,12 +19,12 @@ class NotTlsError(Exception):
 
 
 class NotDecryptedError(Exception):
-    """TLS that is not decrypted. The text has the reason."""
+    """The connection is TLS but cannot be decrypted. The message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """The choices of a server. ``etm`` says that CBC authenticates the encrypted bytes [RFC 7366]."""
+    """Parameters that a server chose. With ``etm``, CBC suites encrypt first and then authenticate [RFC 7366]."""
 
     random: bytes
     session: bytes
@@ -34,16 +34,16 @@ class Hello:
 
 
 def client_random(body: bytes) -> bytes:
-    """Return the random of a client's hello."""
+    """Return the random of a ClientHello."""
     if len(body) < 34:
         raise NotTlsError
     return body[2:34]
 
 
 def server_hello(body: bytes) -> Hello | None:
-    """Return the choices of a server's hello, or ``None`` if it asks for another hello of the client.
+    """Return the parameters in a ServerHello, or ``None`` for a HelloRetryRequest.
 
-    Raises ``NotDecryptedError`` for versions and cipher suites that are not supported.
+    Raises ``NotDecryptedError`` for an unsupported version or cipher suite.
     """
     if len(body) < 38 or len(body) < 38 + body[34]:
         raise NotTlsError

@@ -1,6 +1,6 @@
-"""Opens protected records. The ciphers come from ``cryptography``, and keys are derived by the rules of TLS.
+"""Opens protected records. ``cryptography`` provides the ciphers. The keys are derived here as TLS specifies.
 
-Sections without a number of an RFC refer to RFC 5246 (TLS 1.2) and RFC 8446 (TLS 1.3).
+Section numbers without an RFC refer to RFC 5246 (TLS 1.2) and RFC 8446 (TLS 1.3).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CBC
 from kwire_inspect.tls.suites import Suite
 
 Opened = tuple[int, bytes]
-"""Type of a record, and its contents."""
+"""Content type of a record, and its plaintext."""
 SIZES = {"sha1": 20, "sha256": 32, "sha384": 48}
 BLOCK, EXPLICIT, FIXED, NONCE = 16, 8, 4, 12
 TAGS = {"ccm8": 8}
@@ -25,17 +25,17 @@ TAG = 16
 
 
 class Protection:
-    """The keys of one direction. A record is ``overhead`` bytes longer than its contents, 0 if that varies."""
+    """Keys of one direction. A record is ``overhead`` bytes longer than its plaintext. 0 means that this varies."""
 
     overhead = 0
 
     def open(self, number: int, header: bytes, fragment: bytes) -> Opened | None:
-        """Return the contents of the record with this number, or ``None`` if the number is wrong or the record is
-        broken."""
+        """Return the plaintext of the record with this sequence number, or ``None`` if the number is wrong or the
+        record is damaged."""
         raise NotImplementedError
 
     def next(self) -> Protection | None:
-        """Return the protection after an update of keys, which only TLS 1.3 has."""
+        """Return the protection after a key update, or ``None`` if the version of TLS has no key updates."""
         return None
 
 
@@ -57,13 +57,13 @@ class Protection13(Protection):
         return (inner[-1], inner[:-1]) if inner else None
 
     def next(self) -> Protection13:
-        """Return the protection after an update of keys [7.2]."""
+        """Return the protection after a key update [7.2]."""
         size = SIZES[self._suite.hash]
         return Protection13(self._suite, expand_label(self._secret, b"traffic upd", size, self._suite.hash))
 
 
 class Protection12(Protection):
-    """Protection of TLS 1.2 with a cipher that authenticates [6.2.3.3, RFC 5288, RFC 6655, RFC 7905]."""
+    """Protection of TLS 1.2 with an AEAD cipher [6.2.3.3, RFC 5288, RFC 6655, RFC 7905]."""
 
     def __init__(self, suite: Suite, key: bytes, iv: bytes) -> None:
         self._explicit = 0 if suite.kind == "chacha" else EXPLICIT
@@ -87,7 +87,7 @@ class Protection12(Protection):
 
 
 class ProtectionCbc(Protection):
-    """Protection of TLS 1.2 with CBC and HMAC. With ``etm``, HMAC covers the encrypted bytes [6.2.3.2, RFC 7366]."""
+    """Protection of TLS 1.2 with CBC and HMAC. With ``etm``, the HMAC covers the ciphertext [6.2.3.2, RFC 7366]."""
 
     def __init__(self, suite: Suite, key: bytes, mac_key: bytes, *, etm: bool) -> None:
         self._key, self._mac_key, self._mac, self._etm = AES(key), mac_key, suite.mac, etm
@@ -118,7 +118,7 @@ class ProtectionCbc(Protection):
 def derive_tls12_keys(
     suite: Suite, master: bytes, client_random: bytes, server_random: bytes, *, etm: bool
 ) -> tuple[Protection, Protection]:
-    """Return the protections of client and server [6.3]."""
+    """Return the protection of the client's and the server's direction [6.3]."""
     if suite.kind == "cbc":
         mac = SIZES[suite.mac]
         first, second, third, fourth = _cut(suite, master, server_random + client_random, mac, suite.key)
@@ -131,16 +131,16 @@ def derive_tls12_keys(
 def derive_tls13_keys(
     suite: Suite, secrets: Mapping[str, bytes], labels: tuple[str, str]
 ) -> tuple[Protection13, Protection13]:
-    """Return the protections of client and server by two secrets of a key log.
+    """Return the protection of the client's and the server's direction, from the secrets with these labels.
 
-    Raises ``KeyError`` if they are missing.
+    Raises ``KeyError`` if a secret is missing.
     """
     client, server = labels
     return Protection13(suite, secrets[client]), Protection13(suite, secrets[server])
 
 
 def expand_label(secret: bytes, label: bytes, size: int, algorithm: str) -> bytes:
-    """Return HKDF-Expand-Label without a context [7.1]."""
+    """Return HKDF-Expand-Label with an empty context [7.1]."""
     label = b"tls13 " + label
     info = size.to_bytes(2, "big") + bytes([len(label)]) + label + b"\0"
     output = part = b""
@@ -153,7 +153,7 @@ def expand_label(secret: bytes, label: bytes, size: int, algorithm: str) -> byte
 
 
 def prf(secret: bytes, label: bytes, seed: bytes, size: int, algorithm: str) -> bytes:
-    """Return the pseudorandom function of TLS 1.2 [5]."""
+    """Return ``size`` bytes of the TLS 1.2 pseudorandom function [5]."""
     seed = label + seed
     output, a = b"", seed
     while len(output) < size:
@@ -163,7 +163,7 @@ def prf(secret: bytes, label: bytes, seed: bytes, size: int, algorithm: str) -> 
 
 
 def _cut(suite: Suite, master: bytes, seed: bytes, *sizes: int) -> list[bytes]:
-    """Return the key block, cut into parts of these sizes. Each size is used for the client and then for the
+    """Return the key block, cut into parts of these sizes. Each size yields a part for the client and one for the
     server."""
     sizes = tuple(size for size in sizes for _ in range(2))
     block, parts = prf(master, b"key expansion", seed, sum(sizes), suite.hash), []

@@ -1,4 +1,4 @@
-"""Reads the records and handshake messages in one direction of a connection, also after lost bytes [RFC 8446 4,
+"""Reads the records and handshake messages in one direction of a connection, even after lost bytes [RFC 8446 4,
 5.1]."""
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ HEADER = 5
 CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA = 20, 21, 22, 23
 TYPES = {CHANGE_CIPHER_SPEC, ALERT, HANDSHAKE, APPLICATION_DATA}
 MAX_RECORD = (1 << 14) + 2048
-"""Maximum bytes of a protected record [RFC 5246 6.2.3]."""
+"""Maximum size of a protected record in bytes [RFC 5246 6.2.3]."""
 CLIENT_HELLO, SERVER_HELLO, FINISHED, KEY_UPDATE = 1, 2, 20, 24
 MAX_HELLO = 1 << 16
 
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """A record. ``lost`` is about the number of bytes lost before it if it was searched, and otherwise 0."""
+    """A record. If it had to be searched for, ``lost`` is the approximate number of bytes lost before it, otherwise
+    0."""
 
     header: bytes
     fragment: bytes
@@ -27,24 +28,24 @@ class Record:
 
 
 class Records:
-    """Cuts bytes into records. After a loss within one record the next position is known. Otherwise it is
-    searched."""
+    """Divides a byte stream into records. After a loss within one record, the next position is known. After other
+    losses, the next record is searched for."""
 
     __slots__ = ("_buffer", "_intact", "_lost", "_skip")
 
     def __init__(self) -> None:
         self._buffer = b""
         self._intact = True
-        self._skip = 0  # remaining bytes of a record that is lost in part
-        self._lost = 0  # bytes since the search for the next record began; 0 if its position is known
+        self._skip = 0  # remaining bytes of a partly lost record
+        self._lost = 0  # bytes since the search for a record began; 0 if its position is known
 
     @property
     def held(self) -> int:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """Yield the records that end in ``data``. Raise ``NotTlsError`` if no record is found although nothing was
-        lost."""
+        """Yield the records that end in ``data``. Raise ``NotTlsError`` for bytes that are not a record although
+        nothing was lost."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._buffer = buffer = self._buffer + data[skipped:]
@@ -66,16 +67,16 @@ class Records:
             if end > len(buffer):
                 break
             lost, self._lost = self._lost, 0
-            self._buffer = buffer[end:]  # the state after an error of the caller
+            self._buffer = buffer[end:]  # consistent even if the caller raises
             yield Record(header, buffer[at + HEADER : end], lost)
             at = end
         self._buffer = buffer[at:]
 
     def gap(self, size: int) -> int | None:
-        """Note that ``size`` bytes are lost, 0 if their number is unknown.
+        """Record the loss of ``size`` bytes. 0 means that the number is unknown.
 
-        Return the size of the record that is lost with them, or 0 if that record is unknown. Return ``None`` if this
-        loss was noted before.
+        Return the size of the record that is lost with them, or 0 if it is unknown. Return ``None`` if this record is
+        already known to be lost.
         """
         self._intact = False
         if self._skip >= size > 0:
@@ -92,14 +93,15 @@ class Records:
         return 0
 
     def search(self, lost: int) -> None:
-        """Search for the next record, after the loss of ``lost`` bytes."""
+        """Search for the next record after the loss of ``lost`` bytes."""
         self._lost += max(lost, 1)
 
 
 def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
-    """Return the position from ``at`` on of a record that another record or the end follows, and true.
+    """Return the position of a record at or after ``at``, and true. It must be followed by another record or the
+    buffer's end.
 
-    Otherwise return the position for the next search, with more bytes, and false.
+    If there is none, return the position where the next search starts, and false.
     """
     first = len(buffer)
     while (at := buffer.find(b"\x17\x03\x03", at)) >= 0:
@@ -114,7 +116,7 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
 
 
 def _may_begin(header: bytes) -> bool:
-    """Return whether this may be the beginning of a record, even if it is cut off."""
+    """Return whether this may be the start of a record header, which may be incomplete."""
     return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= MAX_RECORD
 
 
@@ -123,17 +125,17 @@ def _is_header(header: bytes) -> bool:
 
 
 class Messages:
-    """Cuts the contents of handshake records into messages."""
+    """Divides the plaintext of handshake records into messages."""
 
     __slots__ = ("_buffer", "_kind", "_left")
 
     def __init__(self) -> None:
         self._buffer = b""
-        self._kind = 0  # type of the message whose remaining bytes are missing
+        self._kind = 0  # type of the incomplete message
         self._left = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield the type of every message that ends in ``data``, and the body of hellos."""
+        """Yield the type of each message that ends in ``data``, with the body if it is a hello."""
         self._buffer += data
         while True:
             if self._left:

@@ -1,4 +1,4 @@
-"""The supported cipher suites, from IANA's registry "TLS Cipher Suites"."""
+"""Supported cipher suites, from IANA's registry "TLS Cipher Suites"."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ Kind = Literal["gcm", "ccm", "ccm8", "chacha", "cbc"]
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A cipher with keys of ``key`` bytes. ``hash`` derives them, and ``mac`` authenticates the data of CBC."""
+    """A cipher suite with keys of ``key`` bytes. ``hash`` derives the keys, and ``mac`` authenticates records with
+    CBC."""
 
     kind: Kind
     key: int
