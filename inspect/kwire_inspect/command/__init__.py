@@ -1,4 +1,4 @@
-"""The commands of ``kwire`` that make tables and reports. Each command is imported when it is called.
+"""The ``kwire`` commands that produce tables and reports. Each command is imported when it is called.
 
 Exit code 0 means success. With 1, the report needs action, such as clients that will break. 2 is a usage error and 3
 a failure. With 4, the report needs no action, but less than ``--min-coverage`` was read.
@@ -31,7 +31,7 @@ _ANY = re.compile(
 
 
 class FailedError(click.ClickException):
-    """Failure of a command, described in one line or a few."""
+    """The command failed. The message describes the reason in one or a few lines."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class FailedError(click.ClickException):
 
 
 class Command(click.Command):
-    """Command that turns its exceptions into :class:`FailedError`, unless KWIRE_DEBUG is set."""
+    """Click command that converts its exceptions to :class:`FailedError`, unless KWIRE_DEBUG is set."""
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -60,7 +60,7 @@ class Command(click.Command):
 
 
 def describe_os_error(error: OSError) -> str:
-    """Describe in one line which operation the operating system refused, and where."""
+    """Return one line that describes which operation the operating system refused, and on which file."""
     place = error.filename if isinstance(error.filename, str) and error.filename else ""
     reason = (error.strerror or str(error)).lower()
     if error.errno in (ENOSPC, EDQUOT):
@@ -69,9 +69,9 @@ def describe_os_error(error: OSError) -> str:
 
 
 def one_line(error: Exception) -> tuple[str, bool]:
-    """Return an exception as one line for the terminal, and whether it is a usage error.
+    """Return the message of an exception as one line for the terminal, and whether it is a usage error.
 
-    Exceptions of Spark contain the stack traces of Python and the JVM. The last error in them is the cause.
+    Spark's exceptions contain stack traces of Python and the JVM. The last error in them is the cause.
     """
     if isinstance(error, UnknownReleaseError):
         return f"{error}; {TAKE_IN}", True

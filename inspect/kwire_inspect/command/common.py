@@ -1,4 +1,4 @@
-"""Shared by the commands: inputs, progress on the terminal, and publishing of reports."""
+"""Code shared by the commands: finding inputs, showing progress and publishing reports."""
 
 from __future__ import annotations
 
@@ -55,16 +55,16 @@ DEFAULT_OUT = "kwire-out"
 MAX_NAMED = 5
 """Maximum number of skipped files to list by name."""
 PROBED = 1 << 16
-"""Bytes that the output folder must have room for before any input is read."""
+"""Number of bytes that must fit into the output folder before any input is read."""
 WIDTH = 140
-"""Characters per line if the output is not a terminal."""
+"""Line width in characters if the output is not a terminal."""
 
 SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end", "protocol", "key_log")
 
 
 @dataclass
 class Run:
-    """One call of a command: its inputs, its output folder, and the terminal."""
+    """A single run of a command: its inputs, its output folder and the terminal."""
 
     inputs: Inputs
     out: str
@@ -76,17 +76,17 @@ class Run:
 
     @property
     def pages(self) -> str:
-        """Folder of the pages. It is on this machine even if tables go to a cluster's file system."""
+        """Folder for the report pages. It is local even if the tables go to a cluster's file system."""
         return pages_in(self.out)
 
     @property
     def protocol(self) -> MessageRegistry:
-        """Messages of the package that ``--protocol`` names."""
+        """Messages of the package given by ``--protocol``."""
         return Options(self.options).protocol()
 
     @property
     def error_codes(self) -> type[IntEnum]:
-        """Error codes of that package, or Kafka's codes if the package has none."""
+        """Error codes of the same package, or Kafka's if the package has none."""
         try:
             found = import_module(f"{self.protocol.package}.errors")
         except ImportError:
@@ -95,35 +95,35 @@ class Run:
         return codes
 
     def releases(self, package: str | None) -> Releases:
-        """Return the releases of a generated package. The default is the package of the messages."""
+        """Return the releases that a generated package describes. The default is the package of the messages."""
         from kwire_inspect.reports.release_support import releases_of
 
         return releases_of(package or self.protocol.package)
 
     def step(self, doing: str) -> Status:
-        """Return a status that shows progress within a ``with`` block."""
+        """Return a context manager that shows a status on the terminal."""
         from rich.markup import escape
 
         return self.progress.status(escape(f"{visible(doing)} …"))
 
     def options_of(self, table: str, **options: str) -> dict[str, str]:
-        """Return ``options`` with the options of the command that apply to this table."""
+        """Return ``options`` and those options of the command that apply to this table."""
         return only(self.options | options, *KINDS[table])
 
     def read(self, table: str, *columns: str, inputs: Inputs | None = None, **options: str) -> Relation:
-        """Return these columns of a table of the inputs, by default all columns. See :meth:`Engine.read`."""
+        """Return these columns of a table, by default all columns. See :meth:`Engine.read`."""
         with self.step(f"Reading {self.inputs}"):
             return self.engine.read(table, inputs or self.inputs, columns, self.options_of(table, **options))
 
     @cached_property
     def origin(self) -> Origin:
-        """Origin of the tables of this run."""
+        """Origin to record in the tables of this run."""
         from kwire_inspect.stored import Origin
 
         return Origin(str(self.inputs), self.inputs.skipped, datetime.now(UTC).isoformat())
 
     def clients(self, exchanges: Relation | None = None) -> Clients[Any]:
-        """Return the clients in all inputs, counted in one pass and cached."""
+        """Return the clients seen in all inputs. The table is computed in one pass and kept."""
         from kwire_inspect.stored import are_complete
         from kwire_inspect.tables.clients import REFUSAL_COLUMNS, clients
 
@@ -138,12 +138,12 @@ class Run:
         return replace(seen, counted=self.cached(seen.counted))
 
     def cached(self, table: Relation) -> Relation:
-        """Compute a table now and keep it."""
+        """Compute a table now and keep the result."""
         with self.step(f"Reading {self.inputs}"):
             return self.engine.cached(table)
 
     def write_clients(self, seen: Clients[Any]) -> None:
-        """Write the tables ``clients`` and ``problems`` below ``out``, unless they are the input."""
+        """Write the tables ``clients`` and ``problems`` to the folder ``out``, unless they are the input."""
         from kwire_inspect.stored import SCHEMAS
 
         if any(Path(table.path).resolve() == Path(self.out, "clients").resolve() for table in self.inputs.tables):
@@ -153,14 +153,14 @@ class Run:
                 self.engine.write(table, SCHEMAS[name], self.out, name, origin=seen.origin)
 
     def basis(self, seen: Relation | Clients[Any]) -> Basis:
-        """Return the basis of a report on exchanges or clients."""
+        """Return how much input a report on exchanges or clients is based on."""
         from kwire_inspect.reports.basis import basis_of
 
         basis = basis_of(seen)
         return basis if all(table.complete for table in self.inputs.tables) else replace(basis, known=False)
 
     def check_requests(self, seen: Relation | Clients[Any]) -> None:
-        """Raise :class:`OptionError` if enough input was read but it contains no request."""
+        """Raise :class:`OptionError` if enough of the input was read, but no request was found."""
         from kwire_inspect.tables.clients import KNOWN, Clients
         from kwire_inspect.tables.relations import collect
 
@@ -173,15 +173,15 @@ class Run:
             raise _no_requests(self.inputs, basis.problems)
 
     def completed(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> Report:
-        """Return the report with its basis. See ``reports.completed``."""
+        """Return the report with the input that it is based on. See ``reports.completed``."""
         from kwire_inspect.reports.completed import completed
 
         return completed(report, basis, self.origin, self.min_coverage, self.protocol, requests)
 
     def publish(self, report: Report, form: str = "text") -> int:
-        """Write the report's page and tables, print it, and return its exit code.
+        """Write the report's page and tables, print the report and return its exit code.
 
-        Files come first, because printing ends early if the output is piped into ``head``.
+        The files come first, because printing ends early if the output is piped into ``head``.
         """
         from rich.markup import escape
 
@@ -203,7 +203,7 @@ class Run:
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
-    """Return the error for inputs without requests, with the first problem and its advice, if any."""
+    """Return the error to raise for inputs without requests. Its message has the first problem and advice, if any."""
     if not problems:
         return OptionError(f"no requests found in {inputs}")
     hint = advice(reason := problems[0].reason)
@@ -215,10 +215,10 @@ def with_inputs(
     *,
     stored: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
-    """Add the shared arguments and options to a command, which receives them as one :class:`Run`.
+    """Add the shared arguments and options to a command function, which receives them as a :class:`Run`.
 
-    ``stored`` lists the tables of an earlier run that the command reads. The first table is required. The other
-    tables are read if they are of the same run.
+    ``stored`` lists the tables of an earlier run that the command can read. The first one is required. The others are
+    used only if they are from the same run.
     """
     parameters = (
         QUIET,
@@ -259,7 +259,7 @@ def with_inputs(
 
             options = {name: value for name in SOURCE_OPTIONS if (value := values.pop(name))}
             progress = Console(stderr=True, quiet=quiet)
-            Options(options).protocol()  # fail before anything is read
+            Options(options).protocol()  # fail before reading anything
             if "key_log" in options:
                 options["key_log"] = checked_key_log(options["key_log"])
             out = checked_output(out)
@@ -278,13 +278,13 @@ def with_inputs(
 
 
 def pages_in(out: str) -> str:
-    """Return the folder of pages of a command with this ``--out``."""
+    """Return the folder for the pages of a command with this ``--out``."""
     return DEFAULT_OUT if "://" in out else out
 
 
 @contextmanager
 def only_writer(out: str) -> Iterator[None]:
-    """Create a folder of this machine that only this user can read, and keep other runs out of it."""
+    """Create a private local folder and keep other runs out of it during a ``with`` block."""
     if "://" in out:
         yield
         return
@@ -305,8 +305,10 @@ def only_writer(out: str) -> Iterator[None]:
 
 
 def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
-    """Return the inputs with the stored tables that a command reads. Raise :class:`OptionError` if the command cannot
-    read them."""
+    """Return the inputs with the stored tables that the command reads.
+
+    Raises :class:`OptionError` if the command cannot use them.
+    """
     from kwire_inspect.stored import of_clients
 
     path = inputs.tables[0].path
@@ -330,7 +332,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
     ]
     if len(others) < len(first) * len(wanted[1:]):
-        others = []  # incomplete tables would report less than the first table
+        others = []  # incomplete tables would report less than the first table alone
     tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))

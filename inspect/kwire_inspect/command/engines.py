@@ -1,8 +1,8 @@
-"""The engines that run a command: this process or Spark.
+"""The engines that can run a command: local processes or Spark.
 
-This process needs no Java and reports on small inputs in seconds. Both engines make the same tables, as
-``tables.relations`` that answer the same queries. The package ``kwire_spark`` provides Spark's engine, and an entry
-point names it.
+The local engine needs no Java and reports on small inputs in seconds. Both engines produce the same tables as
+``tables.relations``, which answer the same queries. The package ``kwire_spark`` provides the Spark engine through an
+entry point.
 """
 
 from __future__ import annotations
@@ -29,45 +29,46 @@ if TYPE_CHECKING:
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
 WORTH = 64 << 20
-"""Bytes of input for each further process. A process needs half a second to start."""
+"""Bytes of input that justify another process. Starting a process takes half a second."""
 BRIEF_LIMIT = 1 << 30
-"""Maximum bytes of inputs whose rows are read in a brief session. Clients are always read in a brief session. See
-``spark_session``."""
+"""Maximum size in bytes of inputs whose rows are read in a brief session. Clients are always read in a brief session.
+See ``spark_session``."""
 PARQUET = "parquet"
 PACKAGES = {SPARK: "pyspark"}
-"""Library that each engine of another package needs."""
+"""Library that each engine from another package requires."""
 
 
 class Engine(Protocol):
-    """Reader of inputs and writer of tables."""
+    """Reads inputs and writes tables."""
 
     told: str
-    """Note on the engine, printed after a report."""
+    """Note about the engine, printed after a report."""
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
-        """Read columns of a table of :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
+        """Return columns of a table from :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        """Read the exchanges of the inputs, counted for ``tables.clients``."""
+        """Return the exchanges of the inputs, counted as ``tables.clients`` needs them."""
 
     def cached(self, table: Relation) -> Relation:
-        """Compute a table now and keep it."""
+        """Compute a table now and keep the result."""
 
     def write(
         self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
     ) -> Written:
-        """Write these columns of a table of this engine to ``folder/name``. Only tables ``by_date`` are large."""
+        """Write columns of one of this engine's tables to ``folder/name``. Only tables written ``by_date`` are
+        large."""
 
     def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
-        """Write a typed table for each name from the rows of a table that :meth:`write` returned.
+        """Write a typed table for each name, from the rows of a table that :meth:`write` returned.
 
-        Tables without rows are left out.
+        Tables without rows are not written.
         """
 
 
 @dataclass(frozen=True)
 class Written:
-    """Written table, which is read back when it is needed."""
+    """A written table, which is read back on demand."""
 
     name: str
     path: str
@@ -77,11 +78,11 @@ class Written:
 
 
 class OtherEngine(Protocol):
-    """Engine of another package, named by its entry point."""
+    """Engine of another package, found through its entry point."""
 
     @staticmethod
     def checked_output(out: str) -> str:
-        """Return the name of a folder with a scheme as the engine writes it.
+        """Return the name that the engine uses for an output folder with a scheme.
 
         Raises :class:`OptionError` if the engine certainly cannot write there.
         """
@@ -90,13 +91,15 @@ class OtherEngine(Protocol):
 
 
 def is_installed(name: str) -> bool:
-    """Return whether the libraries of an engine are installed."""
+    """Return whether the library that an engine requires is installed."""
     return find_spec(PACKAGES[name]) is not None
 
 
 def other_engine(name: str, option: str) -> OtherEngine:
-    """Return the engine of another package. Raises :class:`OptionError` with the name ``option`` if the engine is
-    missing."""
+    """Return an engine of another package.
+
+    Raises :class:`OptionError` if it is not installed. The message names ``option``, which requires the engine.
+    """
     from kwire_inspect.tables.relations import ENGINE_GROUP
 
     if is_installed(name):
@@ -107,7 +110,7 @@ def other_engine(name: str, option: str) -> OtherEngine:
 
 
 def checked_output(out: str) -> str:
-    """Return the folder of ``--out`` as the engine that writes to it names it.
+    """Return the name that the engine uses for the folder given by ``--out``.
 
     Raises :class:`OptionError` if the engine certainly cannot write there.
     """
@@ -119,7 +122,7 @@ def checked_output(out: str) -> str:
 
 
 def processes_for(size: int) -> int:
-    """Return the number of processes for inputs of this size, at most the number of usable processors."""
+    """Return the number of processes to use for inputs of this size in bytes, at most the number of usable CPUs."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(usable, size // WORTH))
 
@@ -132,7 +135,7 @@ def engine_for(
     master: str | None,
     processes: int | None = None,
 ) -> Engine:
-    """Return the engine of this name. For ``auto``, it is this machine unless an option needs Spark."""
+    """Return the engine with this name. ``auto`` means the local engine, unless an option requires Spark."""
     needs = {
         "--master": master,
         f"--table-format {table_format}": table_format != PARQUET,
@@ -158,7 +161,7 @@ def engine_for(
 
 
 class LocalEngine:
-    """Engine of this machine. Its tables are in DuckDB, and it writes them as Parquet."""
+    """Engine that runs on this machine. It keeps tables in DuckDB and writes them as Parquet."""
 
     told = "Read without Spark."
 

@@ -1,4 +1,4 @@
-"""Handling of Ctrl-C for commands that read from a pipe. The terminal sends the signal to both ends of the pipe."""
+"""Handles Ctrl-C in commands that read from a pipe. The terminal sends the signal to both ends of the pipe."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def forward_sigint_to_writer(paths: Sequence[str], progress: Console) -> Iterator[None]:
-    """Let the first SIGINT end the writer of the standard input, and not this process.
+    """Let the first SIGINT end only the process that writes to standard input.
 
-    This applies if the standard input is among ``paths``. The process then reads the rest and reports on it. A second
-    SIGINT ends this process.
+    This applies if standard input is among ``paths``. This process then reads the remaining bytes and reports on
+    them. A second SIGINT ends it too.
     """
     if STDIN not in paths or threading.current_thread() is not threading.main_thread():
         yield

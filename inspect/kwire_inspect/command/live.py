@@ -1,4 +1,4 @@
-"""The output of ``watch`` while it runs: the page of readiness, metrics for Prometheus, and newly refused clients."""
+"""The output of ``watch`` while it runs: the readiness page, metrics for Prometheus and newly refused clients."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 METRICS = "kwire.prom"
 REFRESH = 30
-"""Seconds after which the page reloads itself."""
+"""Seconds after which the browser reloads the page."""
 
 
 @dataclass
 class LiveReport:
-    """Report that only this process makes, from the table ``out/clients`` after each batch."""
+    """The report that ``watch`` renews after each batch, from the table ``out/clients``."""
 
     out: str
     targets: list[Release]
@@ -41,12 +41,12 @@ class LiveReport:
     owners: Owners | None
     console: Console
     _told: set[tuple[str, str, str]] = field(default_factory=set)
-    """Target, client and APIs of each printed refusal."""
+    """Target, client and APIs of each refusal already printed."""
 
     def update(self) -> bool:
-        """Write page, tables and metrics, and print newly refused clients.
+        """Write the page, tables and metrics, and print newly refused clients.
 
-        Return ``False`` if the table does not exist yet or is being replaced at this moment.
+        Return ``False`` if the table does not exist yet or is currently being replaced.
         """
         from pyarrow import ArrowException
 
@@ -92,7 +92,7 @@ class LiveReport:
         return (report, uses, judgements) if self._stored() == (tables, files) else None
 
     def _stored(self) -> tuple[tuple[StoredTable, ...], list[tuple[str, int]]]:
-        """Return the current table, and its files with their modification times."""
+        """Return the current table and its files with their modification times."""
         from kwire_inspect.stored import stored_tables
 
         tables = tuple(stored_tables(str(Path(self.out, "clients"))))
@@ -119,9 +119,9 @@ def live_report(
     protocol: MessageRegistry,
     console: Console,
 ) -> LiveReport:
-    """Return the report on the table that ``watch`` keeps.
+    """Return the live report on the table that ``watch`` updates.
 
-    Raises :class:`OptionError` if a target is unknown or this process cannot read the table.
+    Raises :class:`OptionError` if a target is unknown, or if this process cannot read the table.
     """
     from kwire_inspect.reports.owners import Owners
     from kwire_inspect.reports.release_support import releases_of

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Click options shared by several commands."""
 
 from __future__ import annotations
 

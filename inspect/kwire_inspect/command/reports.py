@@ -1,4 +1,4 @@
-"""The commands that print a report and write it as files."""
+"""The commands that print a report and write it to files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ TIMED = (
     *("outcome", "error_codes", "throttle_ms", "latency_ms", "queue_ms", "local_ms", "remote_ms"),
     *("request_size", "response_size", "unread", "packets", "problem"),
 )
-"""Columns of EXCHANGES that the report on latency needs."""
+"""Columns of EXCHANGES that the latency report needs."""
 PLACE = ("source", "position", "topic", "partition", "offset", "problem")
 
 
@@ -79,7 +79,7 @@ def clients(run: Run, guide_url: str, form: str) -> int:
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return a row for each type of input, client and API, from rows of CLIENTS."""
+    """Return a table with one row per type of input, client and API, from rows of CLIENTS."""
     from kwire_inspect.reports.client_usage import grouped
 
     by = (*SHOWN, "api_key", "input_kind")
@@ -97,7 +97,7 @@ def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def clients_report(rows: Sequence[Row], more: int) -> Report:
-    """Return the report on rows of :func:`usage_of`. ``more`` is the number of rows left out."""
+    """Return the report on rows of :func:`usage_of`. ``more`` is the number of rows that were left out."""
     from kwire_inspect.reports.client_usage import brokers_among, by_client, client_of, completed
 
     complete = completed(client_of(row) for row in rows)
@@ -154,7 +154,7 @@ def readiness(
     known = run.releases(releases)
     for warning in warnings(targets, target_config):
         click.echo(f"kwire: warning: {visible(warning)}", err=True)
-    found = find_targets(targets, target_config, known)  # fail before anything is read
+    found = find_targets(targets, target_config, known)  # fail before reading anything
     whose = Owners.read(owners) if owners else None
     before = _earlier(run, since) if since else None
     doing = f"Comparing with {listed([release.name for release in found])}"
@@ -167,7 +167,7 @@ def readiness(
 
 
 def _earlier(run: Run, path: str) -> Clients[Any]:
-    """Return the clients of an earlier run."""
+    """Return the clients seen by an earlier run."""
     from kwire_inspect.inputs import Inputs, find
     from kwire_inspect.tables.clients import clients
 
@@ -206,7 +206,7 @@ def _publish(
     form: str,
     exchanges: Relation | None = None,
 ) -> int:
-    """Make and publish a report on clients, and write its tables."""
+    """Create and publish a report on clients, and write its tables."""
     seen = run.clients(exchanges)
     run.check_requests(seen)
     with run.step(doing):
@@ -216,7 +216,7 @@ def _publish(
 
 
 def _linked(run: Run, report: Report, guide_url: str) -> Report:
-    """Return the report with links to the guide at an address, if an address is given."""
+    """Return the report with links to the guide at this address. Without an address, return it unchanged."""
     from kwire.guide import Guide
 
     return replace(report, guide=Guide(guide_url, run.protocol)) if guide_url else report
@@ -267,8 +267,7 @@ def offsets(run: Run, form: str) -> int:
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
-    """Return the last segment of each partition in each folder, without internal topics. Only the last segment has
-    the end of the log."""
+    """Return the last segment of each partition in each folder, which contains the log end. Skip internal topics."""
     from kwire_inspect.segments import Selection, segment_files
     from kwire_inspect.tables.groups import INTERNAL
 

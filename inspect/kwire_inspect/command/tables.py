@@ -1,4 +1,4 @@
-"""``kwire tables``: everything as tables, for queries."""
+"""``kwire tables`` writes everything as tables for queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def tables(run: Run, raw: bool, topics: str) -> int:
 
     run.options["topics"] = topics
     if run.inputs.has_standard_input:
-        standard_input().keep()  # each table reads it once
+        standard_input().keep()  # each table is read from it only once
     written = Tables(run, raw)
     seen, broken = written.clients(), written.broken_records()
     table = Table("written", "Tables", rows=tuple(written.rows), empty="None.").with_columns("table", "rows", "path")

@@ -1,4 +1,4 @@
-"""The tables that ``kwire tables`` writes. Later steps read them back, so that inputs are decoded only once."""
+"""The tables that ``kwire tables`` writes. Later steps read them back, so the inputs are decoded only once."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ PLACE = pa.schema([RECORDS.field(name) for name in ("source", "position", "probl
 
 
 class Tables:
-    """Writer of the tables of a run: rows, names of topics, and a table for each API and each kind of record."""
+    """Writes the tables of a run: raw rows, topic names, and a table per API and per kind of record."""
 
     def __init__(self, run: Run, raw: bool) -> None:
         self.rows: list[tuple[Cell, ...]] = []
-        """Name, number of rows, and path of each written table."""
+        """Name, number of rows and path of each written table."""
         self._run = run
         self._main: dict[str, Any] = {}
         for name in ("frames", "exchanges", "refusals", "records"):
@@ -50,7 +50,7 @@ class Tables:
             self._add_typed("internal", "records", [Typed(one, names) for one in kinds])
 
     def clients(self) -> Clients[Any] | None:
-        """Write the tables ``clients`` and ``problems``, unless the inputs have no clients."""
+        """Write and return the tables ``clients`` and ``problems``. Return ``None`` if no input contains requests."""
         found = [map_batches(one, NEEDED, partial(counted, most=0), COUNTED) for one in self._found("exchanges")]
         found += self._found("refusals")
         if self._run.inputs.metrics:
@@ -62,7 +62,7 @@ class Tables:
         return clients(*written, origin=self._run.origin)
 
     def broken_records(self) -> list[Problem]:
-        """Return reasons and places of broken input that the table ``problems`` lacks."""
+        """Return the reasons and places of broken records, which the table ``problems`` does not contain."""
         with self._run.step("Looking for broken input"):
             corrupt = "problem IS NOT NULL"
             return problems_of(

@@ -1,9 +1,9 @@
-"""Files as Arrow batches, task by task, without Spark. A reader plans tasks from its options and reads them.
+"""Reads files as Arrow batches, task by task, without Spark. A reader plans tasks from its options and reads them.
 
-Spark's data sources hand the tasks to workers (``sources``). ``read_batches`` deals them to processes in the same
-way. Each process starts anew, reads its tasks one after the other, and sends the rows through a pipe. The caller
-reads a batch from each process in turn, so the order of rows depends only on the inputs and the number of processes.
-A pipe holds little, so a fast process waits for the slower ones.
+Spark's data sources distribute the tasks to workers (``sources``). Likewise, ``read_batches`` distributes them to
+processes. Each process is spawned, reads its tasks in order and sends the rows through a pipe. The caller reads a
+batch from each process in turn, so the order of the rows depends only on the inputs and the number of processes.
+Pipes are small, so a fast process waits for slower ones.
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ _READERS = {
     "logs": "log.LogReader",
     "metrics": "metrics.MetricsReader",
 }
-"""Readers by the type of inputs that they read. Clients and problems are in stored tables.
+"""Reader class for each type of input. Clients and problems are read from stored tables instead.
 
-Each reader is imported when it is needed. A report on a small capture needs little more time than its imports.
+Readers are imported on demand. A report on a small capture takes little longer than its imports.
 """
 MAX_SPLIT, MIN_SPLIT = 64 << 20, 4 << 20
-"""Maximum and minimum bytes of a file that a task reads, unless the option ``splitSize`` is set."""
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # of glibc: man 3 mallopt
+"""Maximum and minimum number of bytes of a file to read per task, unless the option ``splitSize`` is set."""
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's constants: man 3 mallopt
 _KEPT = 64 << 20
 _OWN = 1 << 20
-"""Minimum bytes of memory that is mapped by itself, and returned to the system when it is freed. In the heap, the
-first bytes of large unfinished frames would fragment the memory. Each leaves a hole that is too small for the next
-frame."""
+"""Minimum size in bytes of allocations that get their own mapping, which is unmapped when they are freed. In the
+heap, the first bytes of large incomplete frames would cause fragmentation. Each would leave a hole too small for the
+next frame."""
 
 
 def read_batches(
@@ -78,10 +78,10 @@ def read_batches(
     processes: int = 1,
     transform: Batches = iter,
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows of a table of :data:`TABLES` in all inputs, by this number of processes. 1 is this process.
+    """Yield the rows of a table of :data:`TABLES` from all inputs. With one process, this process reads them.
 
-    The counterpart is ``tables.read``, which has the same options. Only ``columns`` are computed, by default all.
-    Each process calls ``transform`` with all rows that it reads of inputs of a kind.
+    ``tables.read`` is the counterpart with the same options. Only ``columns`` are computed, by default all. Each
+    process passes all rows that it reads from inputs of the same type to ``transform``.
     """
     full = TABLES[table]
     given = passed(options or {}, table)
@@ -106,10 +106,10 @@ def _reader(name: str) -> type[Reader]:
 
 
 class Reader:
-    """Base class of readers. A reader plans tasks, which can be pickled, and reads a task as batches.
+    """Base class of readers. A reader plans tasks, which can be pickled, and reads each task as Arrow batches.
 
-    The batches have the columns of ``schema``. Only rows that satisfy ``conditions`` are needed, but the batches may
-    contain other rows.
+    The batches have the columns of ``schema``. Only rows that satisfy ``conditions`` are needed, but there may be
+    others.
     """
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
@@ -123,34 +123,34 @@ class Reader:
         raise NotImplementedError
 
     def tasks(self) -> Sequence[Any]:
-        """Return the parts of the work. Together they make all rows."""
+        """Return the tasks, which together produce all rows."""
         raise NotImplementedError
 
     def read(self, task: Any) -> Iterator[pa.RecordBatch]:
-        """Read the rows of a task of :meth:`tasks`."""
+        """Yield the rows of a task that :meth:`tasks` returned."""
         raise NotImplementedError
 
     def split_size(self, files: Iterable[str]) -> int:
-        """Return the option ``splitSize``. The default is small enough for all processors to share the work."""
+        """Return the option ``splitSize`` in bytes. The default is small enough to give every CPU a share."""
         total = sum(map(stored_size, files))
         size = min(MAX_SPLIT, max(MIN_SPLIT, total // (2 * (os.cpu_count() or 1))))
         return self.options.size("splitSize", size)
 
 
 def stored_size(file: str) -> int:
-    """Return the stored size of a file in bytes, or 0 if the file is gone."""
+    """Return the size of a file on disk in bytes, or 0 if it no longer exists."""
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted meanwhile, which the reading reports
+        return 0  # deleted meanwhile: reading reports it
 
 
 def read_dealt(
     reader: Reader, tasks: Sequence[Any], processes: int, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """Read the rows of all tasks, as ``transform`` returns them for the rows of each process.
+    """Yield the rows of all tasks, as ``transform`` returns them for the rows of each process.
 
-    Both arguments are pickled. The name of a process is its number.
+    Both ``reader`` and ``transform`` are pickled. Processes are named by their number.
     """
     shares = [share for share in (tasks[number::processes] for number in range(processes)) if share]
     if len(shares) <= 1:
@@ -182,7 +182,7 @@ def _rows(reader: Reader, tasks: Iterable[Any]) -> Iterator[pa.RecordBatch]:
 
 
 def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
-    """Yield the batches of a process until it sends ``None``, or raise the exception that it sends."""
+    """Yield the batches that a process sends. If it then sends an exception, raise it."""
     schema: pa.Schema | None = None
     try:
         while data := receiver.recv_bytes():
@@ -198,7 +198,7 @@ def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
 
 
 def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], transform: Batches) -> None:
-    """Read tasks in a process of its own, until the receiver closes the pipe."""
+    """Read tasks in a separate process until they are done or the receiver closes the pipe."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     leave_out_pandas()
     schema: pa.Schema | None = None
@@ -220,17 +220,17 @@ def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], transform: B
 
 @cache
 def tune_worker() -> None:
-    """Tune memory for reading. Each task calls this first, but only the first call in a process has an effect.
+    """Tune memory management for reading. Every task calls this, but only the first call in a process has an effect.
 
-    The garbage collector skips imported modules and runs rarely. Rows are short-lived and without cycles, and
-    repeated scans of the modules would cost the same time as the rows themselves. Up to 64 MB of freed memory stay in
-    the process for the next batch. To return them to the system would need a third of the time of frames with much
-    data.
+    The garbage collector ignores imported modules and runs rarely. Rows are short-lived and contain no cycles, so
+    repeated scans of the modules would take as long as building the rows. Up to 64 MB of freed memory stay in the
+    process for the next batch. Returning them to the system would take a third of the time needed for frames with
+    much data.
     """
     gc.freeze()
-    atexit.register(gc.unfreeze)  # DuckDB complains about objects that remain at the end
+    atexit.register(gc.unfreeze)  # otherwise DuckDB reports leaked objects at exit
     gc.set_threshold(100_000, 10, 10)
-    with suppress(OSError, AttributeError, TypeError):  # without glibc
+    with suppress(OSError, AttributeError, TypeError):  # not glibc
         libc = ctypes.CDLL(None)
         libc.mallopt(_M_TRIM_THRESHOLD, _KEPT)
         libc.mallopt(_M_MMAP_THRESHOLD, _OWN)
@@ -243,9 +243,9 @@ class _NoPandas(MetaPathFinder):
 
 
 def leave_out_pandas() -> None:
-    """Prevent pyarrow from importing pandas with the first array.
+    """Prevent pyarrow from importing pandas when it creates its first array.
 
-    For a small input, the import would double the time. A conversion to pandas still imports it.
+    For a small input, this import would double the run time. Converting a table to pandas still imports it.
     """
     if "pandas" in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""Captures as FRAMES or EXCHANGES. ``kwire_spark.sources.capture`` documents the options."""
+"""Reads captures as FRAMES or EXCHANGES. ``kwire_spark.sources.capture`` documents the options."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kwire_inspect.readers import Reader, stored_size, tune_worker
 from kwire_inspect.tls import KeyLog, checked_key_log, decrypted, read_key_log
 
 Task = tuple[list[str], tuple[int, int]]
-"""The files, and a share of their connections as its number and the number of shares."""
+"""The files, and the share of their connections: its number and the number of shares."""
 BYTES_PER_TASK = 32 << 20
 PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 COMPRESSION = 4
-"""Approximate factor by which compression makes captures smaller."""
+"""Approximate compression ratio of captures."""
 
 
 class CaptureReader(Reader):
-    """Reader that plans shares of connections. Each task reads all packets of the files, but only the connections of
-    its share."""
+    """Reader that divides the work by connection. Each task reads all packets of the files, but processes only its
+    share of the connections."""
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)
@@ -64,12 +64,11 @@ def _table(options: Options) -> Table:
 
 
 def _tasks(files: Sequence[str]) -> int:
-    """Return the number of tasks that the size of the files justifies, at most the number that this machine can run
-    at once."""
+    """Return the number of tasks for files of this size, at most the number that this machine can run in parallel."""
     size = sum(map(_weight, files))
     return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
 
 
 def _weight(file: str) -> int:
-    """Return the approximate number of bytes to read."""
+    """Return the approximate number of uncompressed bytes to read."""
     return stored_size(file) * (COMPRESSION if file.endswith(PACKED) else 1)

@@ -1,4 +1,4 @@
-"""Log segments and snapshots as RECORDS. ``kwire_spark.sources.log`` documents the options."""
+"""Reads log segments and snapshots as RECORDS. ``kwire_spark.sources.log`` documents the options."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class LogReader(Reader):
-    """Reader that plans tasks only by the sizes of files. Each task finds the first batch in its part."""
+    """Reader that plans tasks from file sizes only. Each task finds the first batch in its split."""
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
         super().__init__(options, schema)

@@ -1,4 +1,4 @@
-"""Dumps of metrics as COUNTED. ``kwire_spark.sources.metrics`` documents the options."""
+"""Reads metrics dumps as COUNTED. ``kwire_spark.sources.metrics`` documents the options."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwire_inspect.text_logs import metrics_batches
 
 
 class MetricsReader(Reader):
-    """Reader with a task for each file."""
+    """Reader with one task per file."""
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:

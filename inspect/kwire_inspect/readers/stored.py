@@ -1,4 +1,4 @@
-"""Tables that an earlier run wrote, by either engine, as batches."""
+"""Reads tables that an earlier run wrote with either engine."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Batches
 
 ROWS = 4096
-"""Number of rows read at a time."""
+"""Number of rows to read at a time."""
 BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
 SLOWLY = dataset.ParquetFileFormat(pre_buffer=False)
 NO_READAHEAD = {"batch_readahead": 0, "fragment_readahead": 0}
 COUNTS = frozenset({"requests", "errors", "refused", "connections", "places"})
-"""Columns of CLIENTS and PROBLEMS that every row has."""
+"""Columns of CLIENTS and PROBLEMS that must not be null."""
 MICROSECOND = timedelta(microseconds=1)
 TIMES = range(*((end.replace(tzinfo=UTC) - EPOCH) // MICROSECOND for end in (datetime.min, datetime.max)))
-"""Range of times that Python can represent, in microseconds."""
+"""Range of times that Python can represent, in microseconds since the epoch."""
 
 
 def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a table with the columns of ``schema``. Columns that the table lacks are null.
 
-    Raises :class:`~kwire_inspect.options.BrokenInputError` if a file is no Parquet, or has values that no table of
-    kwire has.
+    Raises :class:`~kwire_inspect.options.BrokenInputError` if a file is not Parquet, or contains values that kwire
+    never writes.
     """
     for path in table.files:
         try:
-            file = ParquetFile(path, coerce_int96_timestamp_unit="us")  # Spark writes times in this type
+            file = ParquetFile(path, coerce_int96_timestamp_unit="us")  # the type in which Spark writes times
             known = [name for name in schema.names if name in file.schema_arrow.names]
             for batch in file.iter_batches(ROWS, columns=known):
                 yield pa.RecordBatch.from_arrays([_column(batch, field) for field in schema], schema=schema)
@@ -49,8 +49,8 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
 
 
 class TableReader(Reader):
-    """Reader of a table that this run has written. It reads a few row groups at a time, with ``date`` if the table is
-    partitioned."""
+    """Reader of a table that this run has written. It reads one row group at a time. Partitioned tables have a column
+    ``date``."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, tasks: int = 1) -> None:
         self._table = dataset.dataset(path, format=SLOWLY, partitioning=BY_DATE)
@@ -58,7 +58,7 @@ class TableReader(Reader):
         self._columns, self._tasks = columns, tasks
 
     def tasks(self) -> Sequence[list[ParquetFileFragment]]:
-        """Return a share of the row groups of each file for each task."""
+        """Return the tasks. Each reads a share of every file's row groups."""
         dealt: list[list[ParquetFileFragment]] = [[] for _ in range(self._tasks)]
         for file in self._table.get_fragments():
             for number, share in enumerate(dealt):
@@ -76,7 +76,7 @@ class TableReader(Reader):
 def read_table(
     path: str, *, columns: Sequence[str], processes: int = 1, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """Read a table of this run, as ``read_batches`` reads inputs."""
+    """Yield the rows of a table of this run, as ``read_batches`` does for inputs."""
     reader = TableReader(path, columns, processes)
     return read_dealt(reader, reader.tasks(), processes, transform)
 
@@ -93,6 +93,6 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
 
 
 def _ends(column: pa.Array) -> list[int]:
-    """Return the least and the largest number, or nothing for a column without values."""
+    """Return the smallest and the largest number, or an empty list if all values are null."""
     found = compute.min_max(column.cast(pa.int64())).as_py()
     return [end for end in found.values() if end is not None]

@@ -1,4 +1,4 @@
-"""Request logs as EXCHANGES and server logs as REFUSALS. ``kwire_spark.sources`` documents the options."""
+"""Reads request logs as EXCHANGES and server logs as REFUSALS. ``kwire_spark.sources`` documents the options."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from kwire_inspect.text_logs.lines import LONGEST
 
 
 class TextLogReader(Reader):
-    """Reader that plans splits of files. A task reads one split. ``table`` is the layout of the rows.
+    """Reader with one task per split of a file. ``table`` is the layout of the rows.
 
-    ``batches`` makes the rows of a split. Its arguments are the split, the projection, and by name ``zone``,
-    ``failfast`` and ``longest``.
+    ``batches`` yields the rows of a split. It accepts the split and the projection, and the keyword arguments
+    ``zone``, ``failfast`` and ``longest``.
     """
 
     table: ClassVar[str]

@@ -14,16 +14,16 @@ from kwire_inspect.segments.secret_records import redacted_values
 from kwire_inspect.storage import written
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
-"""Milliseconds of the first and last time that Python supports, in the years 1 and 9999."""
+"""Smallest and largest timestamp that Python supports, in milliseconds. Their years are 1 and 9999."""
 
 Column = Callable[[pa.RecordBatch, LogSegment, bool], pa.Array]
-"""A function of decoded records, their file, and whether to hide secrets."""
+"""A function that returns a column from decoded records, their file, and whether to hide secrets."""
 
 
 def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
-    """Return the columns to decode for ``schema``, and to compare offsets and times if they are ``bounded``.
+    """Return the columns to decode for ``schema``. If the records are ``bounded``, include the offset and time.
 
-    The result always has a column, because a batch without columns has no number of rows.
+    The result has at least one column, because a batch without columns loses its number of rows.
     """
     names = {"position"} | {"timestamp" if name == "time" else name for name in schema.names}
     if bounded:
@@ -34,7 +34,7 @@ def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
 
 
 def columns(records: pa.RecordBatch, schema: pa.Schema, file: LogSegment, hide: bool) -> pa.RecordBatch:
-    """Return these records in columns of ``schema``."""
+    """Return decoded records as a batch with the columns of ``schema``."""
     arrays = []
     for field in schema:
         of = _COLUMNS.get(field.name)
@@ -44,12 +44,12 @@ def columns(records: pa.RecordBatch, schema: pa.Schema, file: LogSegment, hide: 
 
 
 def large_reason(size: int) -> str:
-    """Return the reason why a record of this size has no contents."""
+    """Return the reason why the contents of a record of ``size`` bytes are missing."""
     return f"a record of {size:,} bytes is left out: see the option maxRecord"
 
 
 def milliseconds(records: pa.RecordBatch) -> pa.Array:
-    """Return timestamps as numbers, null for none."""
+    """Return the timestamps as integers in milliseconds, null where a record has none."""
     return records.column("timestamp").cast(pa.int64())
 
 
@@ -84,4 +84,4 @@ _COLUMNS: dict[str, Column] = {
     "value": _value,
     "problem": _too_large,
 }
-"""Functions by name. All other columns stay as they are decoded."""
+"""Function for each column that differs from the decoded one."""

@@ -1,4 +1,4 @@
-"""Ranges of offsets and times that let a reader skip batches and records."""
+"""Ranges of offsets and times for which a reader can skip batches and records."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOWEST, HIGHEST = -(1 << 63), (1 << 63) - 1
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Ranges of offsets and times (microseconds since the epoch), both ends inclusive."""
+    """Inclusive ranges of offsets, and of times in microseconds since the epoch."""
 
     first_offset: int = LOWEST
     last_offset: int = HIGHEST
@@ -27,11 +27,11 @@ class Bounds:
 
     @property
     def timed(self) -> bool:
-        """Whether records are selected by time. If so, records without a time are left out, as in SQL."""
+        """Whether records are selected by time. As in SQL, this excludes records without a time."""
         return self.first_time > LOWEST or self.last_time < HIGHEST
 
     def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
-        """Return these bounds, narrowed by all ``conditions`` on ``offset`` and ``time``."""
+        """Return these bounds, narrowed by those ``conditions`` that test ``offset`` or ``time``."""
         bounds = asdict(self)
         for condition in conditions:
             first, last = f"first_{condition.column}", f"last_{condition.column}"
@@ -41,20 +41,20 @@ class Bounds:
         return Bounds(**bounds)
 
     def skip(self, batch: Batch) -> bool:
-        """Return whether the header of a batch shows that all its records are out of bounds.
+        """Return whether the batch header shows that all records are out of bounds.
 
-        All formats store the largest offset and time in the header. Some formats do not store the smallest.
+        Every format stores the largest offset and timestamp in the header, but some do not store the smallest.
         """
         if batch.last_offset < self.first_offset or batch.max_timestamp * 1000 < self.first_time:
             return True
         return batch.magic == 2 and batch.base_offset > self.last_offset
 
     def within(self, offsets: pa.Array, times: pa.Array) -> pa.Array:
-        """Return which records are within the bounds, by their offsets and timestamps (milliseconds, null for
-        none)."""
+        """Return a boolean array that selects the records within the bounds. ``times`` are in milliseconds, null for
+        none."""
         chosen = _between(offsets, self.first_offset, self.last_offset)
         if self.timed:
-            # Compares whole milliseconds, so that times too large for int64 microseconds work too.
+            # Compare whole milliseconds, because large timestamps overflow int64 microseconds.
             chosen = compute.and_(chosen, _between(times, -(-self.first_time // 1000), self.last_time // 1000))
         return chosen
 
@@ -71,4 +71,4 @@ _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "<=": lambda value: (LOWEST, value),
     "in": lambda values: (min(values), max(values)),
 }
-"""Smallest and largest value that satisfies each test."""
+"""Smallest and largest value that satisfy each test."""

@@ -1,6 +1,6 @@
-"""Selects the files of a broker and splits them among several readers.
+"""Selects a broker's files and divides them among readers.
 
-Takes paths and returns ``Split`` objects, which are ranges of files. A range includes the batches that begin in it.
+Converts paths to ``Split`` objects, which are ranges of files. A range contains the batches that begin in it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from kwire.logs.segment import FILE_NAME, log_file
 from kwire_inspect.storage import place, size_of, written
 
 STATES = ("delete", "future", "stray")
-"""Folders of partitions that are being removed, are being copied to another disk, or now belong to another broker."""
+"""Partition folders that are being deleted, that are being moved to another disk, or that no longer belong to the
+broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The files to read in folders.
+    """Selects the files to read in folders.
 
-    ``topics`` are patterns with ``*`` and ``?``. A leading ``!`` excludes. ``states`` are the members of ``STATES``
-    to read as well. ``checkpoints`` is ``true``, ``false``, or ``auto``: the newest snapshot of a metadata log that
-    no longer reaches back to its beginning.
+    ``topics`` are patterns with ``*`` and ``?``, and a leading ``!`` excludes topics. ``states`` lists which of
+    ``STATES`` to include. ``checkpoints`` selects snapshots: ``true``, ``false`` or ``auto``. ``auto`` means the
+    newest snapshot if the beginning of the metadata log has been deleted.
     """
 
     topics: tuple[str, ...] = ()
@@ -31,7 +32,7 @@ class Selection:
     checkpoints: str = "auto"
 
     def wants(self, file: LogSegment) -> bool:
-        """Return whether the topic of a file and the state of its partition are selected."""
+        """Return whether a file's topic and the state of its partition folder are selected."""
         return (not file.state or file.state in self.states) and self._topic(file.topic or "")
 
     def _topic(self, topic: str) -> bool:
@@ -43,10 +44,10 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The batches of a file that begin at bytes ``start`` to ``end``, exclusive.
+    """The batches of a file that begin at or after byte ``start``, but before byte ``end``.
 
-    ``size`` is the size of the file when it was split, -1 if it could not be opened. ``stamp`` is the stamp of an
-    object.
+    ``size`` is the size of the file in bytes when it was split, or -1 if it could not be opened. ``stamp`` is the
+    stamp of an object.
     """
 
     path: str
@@ -59,9 +60,9 @@ class Split:
 def segment_files(
     files: Iterable[str], named: Sequence[str] = (), selection: Selection | None = None
 ) -> list[LogSegment]:
-    """Return the segments and snapshots among ``files``, by topic, partition and offset.
+    """Return the segments and snapshots among ``files``, sorted by topic, partition and offset.
 
-    Files in ``named`` are always included. Other files must match the broker's naming scheme and ``selection``.
+    Files in ``named`` are always included. Others must be named as brokers name them, and match ``selection``.
     """
     selection = selection or Selection()
     chosen, candidates = [], []
@@ -76,7 +77,8 @@ def segment_files(
 
 
 def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Split, ...]]:
-    """Cut files into ranges of ``size`` bytes, in groups of about this size. A group is the work of a task."""
+    """Divide files into ranges of at most ``size`` bytes. Return them in groups of about this size, one group per
+    task."""
     groups: list[list[Split]] = []
     room = 0
     for file in files:
@@ -114,5 +116,5 @@ def _size(file: LogSegment) -> int:
 
 
 def name_of(file: LogSegment) -> str:
-    """Return the name of a segment as an input."""
+    """Return the input name of a segment."""
     return written(file.path)

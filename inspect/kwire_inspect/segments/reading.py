@@ -1,6 +1,6 @@
-"""Converts splits of segments to Arrow batches with the requested columns of ``schemas.RECORDS``.
+"""Converts splits of segments to Arrow batches with selected columns of ``schemas.RECORDS``.
 
-Broken input becomes a row with a ``problem``, or raises ``BrokenInputError`` with ``failfast``.
+Broken input becomes a row with a ``problem``. With ``failfast``, it raises ``BrokenInputError`` instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from kwire_inspect.segments.rows import MAX_RECORD, Broken, Made, Rows
 from kwire_inspect.storage import opened, place
 
 MAX_INDEX = 16 << 20
-"""Maximum bytes to read of an index. Kafka's indexes have 10 MiB. Later entries are not used."""
+"""Maximum number of bytes to read from an index. Kafka's indexes have 10 MiB. Entries beyond the limit are
+ignored."""
 
 
 def record_batches(
@@ -38,16 +39,16 @@ def record_batches(
     limit: int | None = None,
     most: int = MAX_RECORD,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of splits within ``bounds``, in columns of ``schema``. Other columns are not computed.
+    """Yield the records of splits within ``bounds``, with the columns of ``schema``. Other columns are not computed.
 
-    A batch of up to 65536 records is yielded whole, or not at all if a record cannot be read. Of larger batches, the
-    records before the damage are yielded. ``control=False`` leaves out control records. ``hide`` removes secrets from
-    metadata records. ``limit`` is the maximum of a batch's decompressed bytes. ``most`` is the maximum of the bytes
-    of a record's key, value and headers. A larger record has none of them, and a reason in ``problem``.
+    A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. From larger
+    batches, the records before the damage are yielded. ``control=False`` excludes control records. ``hide`` removes
+    secrets from metadata records. ``limit`` is the maximum decompressed size of a batch in bytes. ``most`` is the
+    maximum total size of a record's key, value and headers. In larger records all three are null, and ``problem``
+    gives the reason.
 
     With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
-    of the newest segment of a partition raises nothing, since it is normal while a broker writes, or after it was
-    killed.
+    of a partition's newest segment never raises. It is normal while a broker is writing or after it was killed.
     """
     bounds = bounds or Bounds()
     for split in group:
@@ -62,7 +63,7 @@ def record_batches(
 
 
 def _read(split: Split, bounds: Bounds, rows: Rows, control: bool) -> Iterator[Made]:
-    """Yield the rows of a split in order, with broken input between them."""
+    """Yield the rows of a split in order, and ``Broken`` objects for broken input between them."""
     if split.size < 0:
         yield Broken(split.path, None, "cannot be opened")
         return
@@ -100,12 +101,12 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
 
 
 def _is_newest(path: str) -> bool:
-    """Return whether a segment is the last of its folder, to which the broker appends."""
+    """Return whether a segment is the last in its folder, to which the broker may be appending."""
     name = Path(path).name
     return name.endswith(".log") and all(other <= name for other in place(path).siblings() if other.endswith(".log"))
 
 
 def _beside(path: str, suffix: str) -> bytes:
-    """Return the beginning of the file of the same name with another suffix."""
+    """Return the first bytes of the file that has the same name but another suffix."""
     with opened(path.removesuffix(".log") + suffix) as file:
         return file.read(MAX_INDEX)

@@ -1,6 +1,6 @@
-"""Gathers record batches until they fill an Arrow batch.
+"""Collects record batches until they fill an Arrow batch.
 
-Records are read straight into columns, without an object for each. Only unusual batches use ``Batch.records``.
+Records are decoded directly into columns, without an object per record. Only unusual batches use ``Batch.records``.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from kwire_inspect.segments.arrays import columns, decoded_schema, large_reason,
 from kwire_inspect.segments.bounds import Bounds
 
 ROWS = 1 << 14
-"""Approximate rows of an Arrow batch. Record batches are added whole until this number is reached."""
+"""Approximate number of rows per Arrow batch. Whole record batches are added until this number is reached."""
 BYTES = WINDOW
-"""Approximate bytes for one Arrow batch: a window, which is then copied into columns only once.
+"""Approximate size of an Arrow batch in bytes. It is the size of a window, which is then copied into columns once.
 
-A larger value is not faster, because reused memory is faster than new memory.
+A larger size is not faster, because memory is then reused less.
 """
 MAX_RECORD = 2 << 20
-"""Maximum bytes to keep of a record's key, value and headers. The default of the option ``maxRecord``."""
+"""Maximum total size in bytes of a record's key, value and headers. Default of the option ``maxRecord``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file, a batch or bytes between batches that cannot be read."""
+    """A file, a batch, or bytes between batches that cannot be read."""
 
     source: str
     position: int | None
@@ -46,7 +46,7 @@ Made: TypeAlias = pa.RecordBatch | Broken
 
 
 class Rows:
-    """Records of one file that have not been yielded yet."""
+    """Records of a file that have not been yielded yet."""
 
     def __init__(
         self,
@@ -70,20 +70,21 @@ class Rows:
 
     @property
     def ready(self) -> bool:
-        """Whether the records suffice for an Arrow batch."""
+        """Whether there are enough records for an Arrow batch."""
         return self._builder.ready
 
     def take(self, batch: Batch, data: bytes, at: int) -> bool:
-        """Add the batch at ``data[at]``, whose checksum is valid. Return whether it is a usual batch."""
+        """Add the batch at ``data[at]``, whose checksum is valid. Return false if the batch is unusual and was not
+        added."""
         try:
             return (batch.magic < 2 or batch.count <= BELIEVED) and self._builder.take(batch, data, at)
         except DecodeError:
             return False
 
     def add(self, batch: Batch) -> Iterator[Made]:
-        """Add a batch that ``take`` refused."""
+        """Add a batch that ``take`` did not add."""
         try:
-            if batch.magic == 2 and batch.count > BELIEVED:  # even if only their number matters
+            if batch.magic == 2 and batch.count > BELIEVED:  # even if only the number of records is needed
                 yield from self._in_parts(batch)
             else:
                 yield from self._one_by_one(batch, iter(batch.records()))
@@ -92,12 +93,12 @@ class Rows:
             yield Broken(self.source, batch.position, str(problem))
 
     def flushed(self) -> Iterator[Made]:
-        """Yield the remaining records."""
+        """Yield all remaining records."""
         self._builder.flush()
         yield from self.finished()
 
     def _in_parts(self, batch: Batch) -> Iterator[Made]:
-        """Add the records of a batch up to the first unreadable record."""
+        """Add the records of a large batch in parts, up to the first record that cannot be read."""
         yield from self.flushed()
         payload = batch.payload()
         done = end = 0
@@ -112,7 +113,7 @@ class Rows:
             yield from self._one_by_one(batch, islice(batch, done, None))
 
     def _one_by_one(self, batch: Batch, records: Iterator[Record]) -> Iterator[Made]:
-        """Add unusual records, some megabytes at a time."""
+        """Add unusual records, a few megabytes at a time."""
         part: list[Record] = []
         size = 0
         try:
@@ -123,11 +124,11 @@ class Rows:
                     self._builder.add_records(batch, part)
                     yield from self.finished()
                     part, size = [], 0
-        finally:  # also the records before an unreadable record
+        finally:  # add the records before one that cannot be read
             self._builder.add_records(batch, part)
 
     def finished(self) -> Iterator[Made]:
-        """Yield the records that are ready."""
+        """Yield the Arrow batches that are ready."""
         while (records := self._builder.pop()) is not None:
             rows = columns(records, self._schema, self._file, self._hide)
             if self._bounds is not None:

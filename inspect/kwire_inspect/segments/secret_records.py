@@ -1,8 +1,8 @@
-"""Removes secrets from records: salted passwords and configurations in the cluster metadata, configurations of Kafka
-Connect's connectors, and the key of its workers.
+"""Removes secrets from records: SCRAM credentials and configurations in the cluster metadata, and connector
+configurations and session keys in Kafka Connect's topic.
 
-Takes the values of records and returns them unchanged or re-encoded. Most record types have no secrets and are not
-decoded. Copies of such logs may be in any folder, so their records are also recognised by their content.
+Values of records are returned unchanged or re-encoded. Most record types contain no secrets and are not decoded.
+Copies of these logs may be in any folder, so the records are also recognised by their content.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _SECRET = frozenset(
     for number in PROTOCOL.record_types(_LOG)
     if (cls := PROTOCOL.record(_LOG, number)[1]) and cls.__name__ in SECRETS
 )
-"""Types of records that may contain secrets."""
+"""Types of metadata records that may contain secrets."""
 
 
 def redacted_values(keys: pa.Array, values: pa.Array, topic: str | None) -> pa.Array:
     """Return the ``values`` of records without secrets. ``keys`` are the keys of the same records.
 
-    Records that may contain secrets but cannot be read become empty in three places: the metadata, Kafka Connect's
-    configuration, and files in a folder without the name of a topic. In other topics they stay, because there they
-    are other data with a similar beginning.
+    Records that may contain secrets but cannot be decoded become empty in the metadata log, in Kafka Connect's
+    configuration topic, and in files whose folder does not name a topic. In other topics they are kept, because there
+    they are unrelated data that merely begins alike.
     """
     if topic is not None and connect_topic(topic) == CONFIGS:
         return pa.array(map(_without_config, keys.to_pylist(), values.to_pylist()), pa.binary())
@@ -56,15 +56,14 @@ def _any_starts(found: pa.Array, starts: Sequence[bytes]) -> bool:
 
 
 def _similar_to_config(key: bytes | None, value: bytes | None, expected: bool) -> bytes | None:
-    """Return the ``value`` of a record of any topic, without secrets if it looks like Kafka Connect's
-    configuration."""
+    """Return the ``value`` of a record of any topic. Remove secrets if it resembles Kafka Connect's configuration."""
     if key is None or not key.startswith(CONNECT_STARTS) or not is_secret_record(key, value):
         return value
     return _without_config(key, value, b"" if expected else value)
 
 
 def _without_config(key: bytes | None, value: bytes | None, unreadable: bytes | None = b"") -> bytes | None:
-    """Return the ``value`` in Kafka Connect's configuration without its secrets, or ``unreadable`` if it is no
+    """Return the ``value`` of a Kafka Connect configuration record without secrets, or ``unreadable`` if it is not
     JSON."""
     if value is None or key is None:
         return value and unreadable
@@ -75,7 +74,8 @@ def _without_config(key: bytes | None, value: bytes | None, unreadable: bytes | 
 
 
 def _hidden(value: bytes | None, unreadable: bytes | None) -> bytes | None:
-    """Return the ``value`` of a metadata record without its secrets, or ``unreadable`` if it may contain some."""
+    """Return the ``value`` of a metadata record without secrets. Return ``unreadable`` if it may contain secrets but
+    cannot be decoded."""
     if value is None:
         return None
     try:

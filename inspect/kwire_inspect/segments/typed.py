@@ -1,6 +1,6 @@
 """Reads records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
 
-Converts Arrow batches of RECORDS to a typed table, like ``tables.typed``, but with a ``problem``.
+Converts batches of RECORDS to a typed table, like ``tables.typed``, but with a column ``problem``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwire_inspect.tables.record_structs import RecordStructs
 from kwire_inspect.tables.structs import schema_with
 
 _NEEDED = ("topic", "control", "key", "value", "problem")
-"""Columns that are needed to select and decode records."""
+"""Columns needed to select and decode records."""
 
 
 def typed_schema(decode: RecordStructs) -> pa.Schema:
@@ -24,14 +24,14 @@ def typed_schema(decode: RecordStructs) -> pa.Schema:
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:
-    """Return the columns of RECORDS to read for the columns ``asked``."""
+    """Return the columns of RECORDS that are needed for the columns ``asked``."""
     return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
 
 
 def typed_batches(
     batches: Iterable[pa.RecordBatch], decode: RecordStructs, asked: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records that ``decode`` accepts with the columns ``asked``, and rows for broken input, in order.
+    """Yield the records that ``decode`` accepts, and rows for broken input, with the columns ``asked``.
 
     ``batches`` have the columns of ``raw_schema``.
     """
@@ -45,7 +45,7 @@ def typed_batches(
 
 
 def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
-    """Return the requested columns unchanged, with nulls where no column has this name and type."""
+    """Return the columns ``asked``. A column is null if ``batch`` has none with its name and type."""
     fields = [
         (
             batch.column(field.name)

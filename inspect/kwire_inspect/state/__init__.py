@@ -1,5 +1,5 @@
-"""The current state, replayed from internal topics: offsets, groups, transactions, the cluster. Needs no Spark.
+"""Replays internal topics to get the current offsets, groups, transactions and cluster state, without Spark.
 
-A ``State`` receives the records of one partition in order and returns the rows of the final state. It keeps only live
-entries in memory.
+A ``State`` receives the records of one partition in order and returns the rows of the final state. Only live entries
+are kept in memory.
 """

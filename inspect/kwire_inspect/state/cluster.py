@@ -1,6 +1,6 @@
-"""The cluster as its controller sees it: topics, brokers, configurations, ACLs, users, from metadata records.
+"""The cluster as its controller sees it: topics, brokers, configurations, ACLs and users from metadata records.
 
-Records of a metadata transaction take effect when it ends, and not at all when it is aborted [KIP-868].
+The records of a metadata transaction take effect when it ends, or never if it is aborted [KIP-868].
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kwire_kafka.enums import (
 )
 
 SAME_LEADER = -2
-"""Value in a PartitionChangeRecord for an unchanged leader. Null lists also mean unchanged."""
+"""Value of ``leader`` in a PartitionChangeRecord if the leader is unchanged. Null lists are unchanged too."""
 _LISTS = ("isr", "replicas", "adding_replicas", "removing_replicas", "eligible_leader_replicas", "last_known_elr")
 
 Row = dict[str, Any]
@@ -37,7 +37,7 @@ def _name(names: type[ProtocolEnum], value: int) -> str:
 
 
 class Cluster:
-    """All metadata of the cluster."""
+    """Metadata of the whole cluster."""
 
     def __init__(self) -> None:
         self.names: dict[Any, str] = {}
@@ -72,7 +72,7 @@ class Cluster:
 
 
 class Topics(Cluster):
-    """Rows of partitions."""
+    """One row per partition."""
 
     def rows(self) -> Iterator[Row]:
         for id, name in self.names.items():
@@ -120,7 +120,7 @@ class Acls(Cluster):
 
 
 class ScramUsers(Cluster):
-    """Names and iterations, without salts and keys."""
+    """User names and iterations, without salts or keys."""
 
     def rows(self) -> Iterator[Row]:
         for (name, kind), user in self.users.items():
@@ -150,7 +150,8 @@ def _partition(cluster: Cluster, value: Any) -> None:
 
 
 def _partition_change(cluster: Cluster, value: Any) -> None:
-    """Apply a change, which has only the changed fields. A new leader starts a new epoch."""
+    """Apply a PartitionChangeRecord, which contains only the changed fields. A new leader starts a new leader
+    epoch."""
     row = cluster.partitions.get(value.topic_id, {}).get(value.partition_id)
     if row is None:
         return

@@ -1,4 +1,4 @@
-"""Columns of the tables of internal topics, as Arrow schemas with descriptions."""
+"""Columns of the tables derived from internal topics, as Arrow schemas with descriptions."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ MEMBER_STATES: Mapping[str, type[ConsumerMemberState] | type[StreamsMemberState]
     "share": ConsumerMemberState,
     "streams": StreamsMemberState,
 }
-"""States of members by type of group."""
+"""Enum of member states for each group type."""
 
 _NAMES = re.compile(
     r"(?P<type>Consumer|Share|Streams)Group"
@@ -31,7 +31,7 @@ _NAMES = re.compile(
 
 @dataclass(slots=True)
 class Group:
-    """A group with the values of its records. A classic group has all values in ``metadata``."""
+    """A group and its record values. For a classic group, ``metadata`` has all of them."""
 
     kind: str
     metadata: Any = None
@@ -42,7 +42,7 @@ class Group:
 
 
 class Groups:
-    """The groups of a partition. A group that only committed offsets counts as an empty classic group."""
+    """The groups of a partition. A group that only committed offsets is treated as an empty classic group."""
 
     def __init__(self) -> None:
         self._groups: dict[str, Group] = {}
@@ -78,7 +78,7 @@ class Groups:
             group = self._groups[key.group] = Group(CLASSIC)
             group.metadata = value
         elif key.group in self._groups and self._groups[key.group].kind == CLASSIC:
-            del self._groups[key.group]  # a tombstone does not delete a group that has changed its type
+            del self._groups[key.group]  # a tombstone does not delete a group that has since changed its type
 
     def _modern(self, kind: str, part: str, key: Any, value: Any) -> None:
         group = self._groups.get(key.group_id)
@@ -102,7 +102,7 @@ class Groups:
 
 
 class Members(Groups):
-    """The members of the groups of a partition."""
+    """The members of a partition's groups."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for name, group in self._groups.items():
@@ -132,7 +132,8 @@ def _details(group: Group) -> dict[str, Any]:
 
 
 def _state(group: Group) -> str:
-    """Return the coordinator's name of the state after loading. Share groups do not reconcile."""
+    """Return the name of the state that the coordinator gives the group after loading. Share groups never
+    reconcile."""
     if group.kind == CLASSIC:
         return "Stable" if group.metadata is not None and group.metadata.members else "Empty"
     if not group.members:
@@ -168,7 +169,7 @@ def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
 
 
 def _embedded(member: Any) -> dict[str, Any]:
-    """Return the subscription and assignment in the consumer's embedded protocol [KAFKA-WIRE 40]."""
+    """Return the subscription and assignment, which use the embedded consumer protocol [KAFKA-WIRE 40]."""
     columns: dict[str, Any] = {}
     try:
         if member.subscription:

@@ -16,24 +16,24 @@ _TIMES = range(253_402_300_800_000)
 
 
 def moment(milliseconds: int) -> datetime | None:
-    """Return the time, or ``None`` for -1 and for times after the year 9999."""
+    """Return the time of a timestamp, or ``None`` for -1 and for times after the year 9999."""
     return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
 def topic_id(value: Any) -> str | None:
-    """Return a topic id as Kafka prints it, or ``None`` for the id of all zeros."""
+    """Return a topic id in Kafka's text form, or ``None`` for the zero id."""
     return str(value) if value is not None and any(value) else None
 
 
 def state_name(states: type[ProtocolEnum], value: int) -> str:
-    """Return a state as Kafka's tools print it: ``PrepareCommit`` for ``PREPARE_COMMIT``, ``unknown 99`` without a
-    name."""
+    """Return a state as Kafka's tools print it: ``PrepareCommit`` for ``PREPARE_COMMIT``, or ``unknown 99`` for an
+    unknown number."""
     words = states.name_of(value).split("_")
     return "".join(word.capitalize() for word in words) or f"unknown {value}"
 
 
 class CommittedOffsets(OffsetHistory[Logged]):
-    """The last offsets of all groups of a partition."""
+    """The last offsets committed by each group of a partition."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for (group, topic, partition), row in self.committed.items():

@@ -1,7 +1,6 @@
-"""Replays partitions of internal topics: reads sorted RECORDS, and returns the rows of a ``State``, or the skipped
-records.
+"""Replays partitions of internal topics. Sorted RECORDS become the rows of a ``State``, or the skipped records.
 
-Takes and returns Arrow batches, for ``DataFrame.mapInArrow``.
+Accepts and yields Arrow batches, for use with ``DataFrame.mapInArrow``.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ CHUNK = 8192
 
 
 class Logged(NamedTuple):
-    """A decoded record of an internal topic, with its place in the log and its producer."""
+    """A decoded record of an internal topic, with its position in the log and its producer."""
 
     partition: int
     offset: int
@@ -40,17 +39,17 @@ class Logged(NamedTuple):
 
 
 class State(Protocol):
-    """The state after the records of a partition."""
+    """State that results from the records of a partition."""
 
     def add(self, row: Logged) -> None:
         """Apply the next record."""
 
     def rows(self) -> Iterable[dict[str, Any]]:
-        """Return the rows of the state after all records."""
+        """Return the rows of the state after the records added so far."""
 
 
 class Several:
-    """Several states from the same records. Each row is a dict with the name of its state as the only key."""
+    """Builds several states from the same records. Each row is a dict whose only key is the name of its state."""
 
     def __init__(self, states: Mapping[str, Callable[[], State]]) -> None:
         self._states = {name: new() for name, new in states.items()}
@@ -65,9 +64,9 @@ class Several:
 
 
 def snapshot_end(source: str) -> int | None:
-    """Return the offset after the last offset in a snapshot, or ``None`` for a log segment.
+    """Return the end offset of a snapshot (exclusive), or ``None`` for a log segment.
 
-    The snapshot written when storage was formatted has -1.
+    Return -1 for the snapshot that is written when storage is formatted.
     """
     file = log_file(source)
     if not isinstance(file, Checkpoint):
@@ -83,9 +82,9 @@ def replay(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a new state for each partition of a topic.
 
-    Records are sorted by partition. Snapshots come first, the newest last, and then the log by offset. Each snapshot
-    starts over, since it has the whole state. Records of the log that the last snapshot includes are skipped. A
-    record that comes twice, from two replicas, counts once.
+    The records must be sorted by partition. In each partition, snapshots come first, in order of age, and then the
+    log, by offset. Each snapshot resets the state, since it is complete. Log records that the last snapshot covers
+    are skipped. A record that occurs in two replicas counts once.
     """
     partition, source, state, last = None, None, new(), -1
     end: int | None = None
@@ -108,9 +107,9 @@ def replay(
 def undecodable_records(
     batches: Iterable[pa.RecordBatch], protocol: MessageRegistry = PROTOCOL
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records that a replay skips, as a batch of ``UNDECODABLE`` for each batch with such records.
+    """Yield the records that a replay skips, with the columns of ``UNDECODABLE``.
 
-    Records that were left out for their size have this reason.
+    The reason may also be that a record was too large to read.
     """
     for batch in batches:
         undecodable = [
@@ -123,12 +122,13 @@ def undecodable_records(
 
 
 def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a batch as dicts with these columns."""
+    """Yield these columns of a batch's rows as dicts."""
     yield from batch.select(columns).to_pylist()
 
 
 def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
-    """Decode a row of RECORDS. Never raises: ``record.reason`` says why a record cannot be decoded."""
+    """Return a row of RECORDS with its record decoded. Never raises: ``record.reason`` says why a record cannot be
+    decoded."""
     given = row["topic"], row["key"], row["value"]
     record = decode_record(protocol, *given, LIKE_KAFKA, control=row["control"], max_decoded=MAX_DECODED)
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)

@@ -12,11 +12,11 @@ from kwire_kafka.enums import DeliveryState
 
 Place = tuple[str, Any, int]
 Batch = tuple[int, int, int, int]
-"""First and last offset, delivery count and delivery state."""
+"""First offset, last offset, delivery count and delivery state."""
 
 
 class ShareStates:
-    """The state of each group in each partition. Snapshots replace it, updates change it, and tombstones delete
+    """State of each group in each partition. Snapshots replace the state, updates change it, and tombstones delete
     it."""
 
     def __init__(self) -> None:
@@ -53,8 +53,8 @@ class ShareStates:
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
     """Return batches without overlaps, from ``start`` on, with adjacent batches of the same kind merged.
 
-    In an overlap, the higher delivery count wins, then the higher state. The coordinator's
-    ``PersisterStateBatchCombiner`` has the same result, but merges slightly fewer adjacent batches.
+    Where batches overlap, the higher delivery count wins, then the higher delivery state. The coordinator's
+    ``PersisterStateBatchCombiner`` gives the same result, but merges slightly fewer adjacent batches.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
     [(3, 4, 1, 0), (5, 15, 2, 0)]
@@ -85,7 +85,7 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
-    """Return the state after an update. -1 means that the start offset or leader epoch is unchanged."""
+    """Return the state after an update. A start offset or leader epoch of -1 means that it is unchanged."""
     start = old["start_offset"] if value.start_offset == -1 else value.start_offset
     leader_epoch = old["leader_epoch"] if value.leader_epoch == -1 else value.leader_epoch
     batches = combined([*old["batches"], *_batches(value)], start)
