@@ -1,1 +1,1 @@
-"""Reports on readiness for a release, usage of APIs, latency, and committed offsets."""
+"""Reports on readiness for a release, API usage, latency, and committed offsets."""

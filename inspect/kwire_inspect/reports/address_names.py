@@ -1,4 +1,4 @@
-"""Names of addresses in the tables of a report."""
+"""Adds the names of addresses to the tables of a report."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ NAME = Column("host_name", "name", comment="Of the address, according to a captu
 
 
 def with_names(report: Report, names: Mapping[str, str]) -> Report:
-    """Return the report with names of addresses. Each table with a named address gets a column of names after its
-    addresses."""
+    """Return the report with the names of addresses. Each table with a named address gets a column of names after the
+    address column.
+    """
     return replace(report, tables=tuple(_with_names(table, names) for table in report.tables)) if names else report
 
 

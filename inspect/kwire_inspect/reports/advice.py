@@ -1,4 +1,4 @@
-"""Advice on clients that a target refuses: upgrade a library, or change one of its settings."""
+"""Advice on clients that a target refuses: upgrade the library, or change one of its settings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.libraries import Library
 
     Since = Callable[[str], tuple[int, ...] | None]
-    """Library → the oldest version that works on a target, if any."""
+    """Function from a library to its oldest version that works on a target, or to ``None``."""
 
 SETTINGS = {
     "kafka-python": "`api_version` names an old broker: leave it out",
@@ -28,8 +28,9 @@ SETTINGS = {
     "sarama": "`Config.Version` names an old broker: set it to 2.1 or newer",
     "franz-go": "`kgo.MaxVersions` names an old broker: leave it out",
 }
-"""Settings with which a library uses older versions of APIs than it could. They are from the documentation of the
-library, and tried as the cases with settings of ``tests.e2e_traffic.libraries``."""
+"""Settings with which a library uses older API versions than it could. They come from the library's documentation,
+and were tried in the cases with settings of ``tests.e2e_traffic.libraries``.
+"""
 
 ANY_SETTING = "one of them names an old broker or old versions"
 
@@ -44,7 +45,7 @@ EXAMPLES = 5
 
 
 def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
-    """Return a row for each piece of advice and target. Advice for the most clients comes first."""
+    """Return a table with a row for each piece of advice and target. Advice for the most clients comes first."""
     groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
     for judgement in judgements:
         since = cache(partial(works_since, target=judgement.target, releases=releases))
@@ -68,10 +69,13 @@ def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
 
 
 def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Since) -> str:
-    """Return advice for a client. ``target`` refuses versions of the APIs in ``refused``, key → name. ``since_of``
-    returns the first version of a library that works on it."""
+    """Return advice for a client whose API versions ``target`` refuses.
+
+    ``refused`` maps the keys of these APIs to their names. ``since_of`` returns the oldest version of a library that
+    works on the target.
+    """
     library, software = library_of(client), visible(client.software or "", 60)
-    if not refused.keys() & set(CLIENT_APIS):  # requests of administrators were not tried
+    if not refused.keys() & set(CLIENT_APIS):  # the trials do not include administrative requests
         name = _named(library) if library else software or "the library"
         apis = listed([*refused.values()])
         return f"Upgrade {name} to its newest release, or ask the owner. Old versions of {apis} are sent."
@@ -90,7 +94,7 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
 
 
 def _named(library: Library) -> str:
-    """Return the name of a library with its version, and the reason for the guess if it is a guess."""
+    """Return the name and version of a library. If the library is a guess, say what it is based on."""
     name = "Kafka's Java clients" if library.name == JAVA else library.name
     version = f" {dotted(library.version)}" if library.version else ""
     return f"{name}{version} (its client id is the default of {name})" if library.is_guess else f"{name}{version}"

@@ -1,4 +1,4 @@
-"""The basis of a report: span, connections, requests, and the share of the captured bytes that was read."""
+"""The basis of a report: time span, connections, requests, and the share of the captured bytes that was read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 INCOMPLETE = 4
-"""Exit code of a report that needs no action but read less than the user requires."""
+"""Exit code of a report that requires no action but is based on less input than the user requires."""
 MAX_PROBLEMS = 1000
 NOT_COUNTED = frozenset({PARTIAL, HTTP})
-"""Reasons of unread bytes that cannot hide a request: parts of known requests, and connections that certainly are not
-Kafka."""
+"""Reasons for unread bytes that cannot hide a request: parts of known requests, and connections that are certainly
+not Kafka.
+"""
 
 OLDER = (
     "INCOMPLETE: a table does not say how much of its inputs was read, since it has no table problems of the same "
@@ -63,13 +64,14 @@ UNREAD = {
     "missing": MISSING,
     "in encapsulations that are not read": NOT_READ,
 }
-"""Unread bytes that the basis names, with the beginnings of their reasons."""
+"""Kinds of unread bytes that the basis names, with the beginnings of their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Reason for unread input, with the number of places, the bytes of connections, the first place, and the number
-    of entirely unread connections."""
+    """A reason for unread input, with the number of places, the unread bytes of connections, the first place, and the
+    number of connections that were not read at all.
+    """
 
     reason: str
     places: int
@@ -81,10 +83,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Basis of a report. ``read`` are the bytes of requests and responses in captures, ``encrypted`` the clients with
-    encrypted connections. ``deprecated`` is the number of requests that metrics count, if there are any.
+    """The basis of a report. ``read`` is the number of bytes of requests and responses in captures. ``encrypted``
+    lists the clients with encrypted connections. ``deprecated`` is the number of requests counted by metrics, or
+    ``None`` without metrics.
 
-    ``known`` is false for tables without information on unread input.
+    ``known`` is false for tables that contain no information on unread input.
     """
 
     requests: int
@@ -98,35 +101,37 @@ class Basis:
     deprecated: int | None = None
 
     def suffices(self, min_coverage: float) -> bool:
-        """Return whether the percentages of bytes and of connections that were read are high enough. They are if the
-        input has no connections, as in logs."""
+        """Return whether enough of the bytes and of the connections was read, in percent.
+
+        This is true for input without connections, such as logs.
+        """
         return self.known and (self.coverage is None or self.coverage >= min_coverage)
 
     @property
     def unread(self) -> int:
-        """Bytes of connections that may have been requests and responses."""
+        """Number of unread bytes in connections that may be requests and responses."""
         return sum(problem.unread for problem in self.problems if problem.reason not in NOT_COUNTED)
 
     @property
     def share_of_connections(self) -> float | None:
-        """Percentage of connections from which anything was read. It is ``None`` without connections, as in logs."""
+        """Percentage of connections of which any part was read, or ``None`` without connections, as in logs."""
         lost = sum(problem.connections for problem in self.problems if problem.reason not in NOT_COUNTED)
         total = self.connections + lost
         return 100 * self.connections / total if total else None
 
     @property
     def coverage(self) -> float | None:
-        """Lower of the two percentages. One busy client can have most of the bytes."""
+        """The lower of the two percentages, because one busy client may account for most of the bytes."""
         return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
 
     @property
     def share(self) -> float | None:
-        """Percentage of bytes that were read. It is ``None`` without connections, as in logs."""
+        """Percentage of bytes that were read, or ``None`` without connections, as in logs."""
         total = self.read + self.unread
         return 100 * self.read / total if total else None
 
     def sentences(self, inputs: str) -> tuple[str, ...]:
-        """Return the basis in words."""
+        """Return sentences that describe the basis and the ``inputs``."""
         on = counted(self.requests, "request")
         if self.connections:
             on += f" on {counted(self.connections, 'connection')}"
@@ -152,7 +157,7 @@ class Basis:
 
 
 def basis_of(seen: Relation | Clients[Any]) -> Basis:
-    """Return the basis of a report on exchanges, or on clients."""
+    """Return the basis of a report on exchanges or on clients."""
     of_clients = isinstance(seen, Clients)
     table, broken = (seen.table, seen.problems) if isinstance(seen, Clients) else (seen, seen)
     (row,) = collect(_OF_CLIENTS if of_clients else _OF_EXCHANGES, table=table)
@@ -165,8 +170,9 @@ def basis_of(seen: Relation | Clients[Any]) -> Basis:
 
 
 def _highest_by_api(exchanges: Relation) -> int:
-    """Return the number of requests as in the report on latency. For each API, only the requests of one type of input
-    count."""
+    """Return the number of requests as counted in the latency report: for each API, only the type of input with the
+    most requests counts.
+    """
     highest: dict[int | None, int] = {}
     for row in collect(_BY_API, table=exchanges):
         highest[row["api_key"]] = max(row["requests"], highest.get(row["api_key"], 0))
@@ -174,8 +180,9 @@ def _highest_by_api(exchanges: Relation) -> int:
 
 
 def _counted_once(clients: Relation, requests: int) -> int:
-    """Return the number of requests as in the tables of reports. Requests that inputs of several types saw count
-    once."""
+    """Return the number of requests as counted in the tables of reports: requests seen in several types of input
+    count once.
+    """
     text = f"SELECT * FROM {{clients}} WHERE input_kind <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
     rows = collect(text, clients=clients)
     if len(rows) > MAX_ROWS:
@@ -184,8 +191,9 @@ def _counted_once(clients: Relation, requests: int) -> int:
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
-    """Return the problems in these tables, at most :data:`MAX_PROBLEMS` of each. Problems with the most bytes come
-    first."""
+    """Return the problems in these tables, up to :data:`MAX_PROBLEMS` from each. Problems with the most bytes come
+    first.
+    """
     found = []
     for table in tables:
         columns, places, connections = table.columns, "count(*)", "0"
@@ -203,8 +211,9 @@ def problems_of(*tables: Relation) -> list[Problem]:
 
 
 def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
-    """Return the report with its basis after its verdict, and with :data:`INCOMPLETE` as exit code if too little was
-    read."""
+    """Return the report with its basis after its verdict. If too little was read, set the exit code
+    :data:`INCOMPLETE`.
+    """
     summary = (*report.summary, *basis.sentences(inputs))
     if basis.suffices(min_coverage):
         return replace(report, summary=summary)
@@ -219,7 +228,7 @@ def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -
 
 
 def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable[tuple[str, str]]) -> Report:
-    """Return the report with a table of problems and skipped files."""
+    """Return the report with a table of problems and skipped files, if there are any."""
     rows = [
         (
             one.reason,

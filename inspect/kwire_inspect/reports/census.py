@@ -1,7 +1,7 @@
-"""Usage of APIs, versions and clients, over time, and the releases that deprecate or refuse the versions in use.
+"""Usage of APIs, versions and clients, over time, with the releases that deprecate or refuse the used versions.
 
-``census(clients, exchanges)`` makes a :class:`Report` of clients and the table EXCHANGES. CLIENTS is small, so its
-rows are collected, and added up in Python. EXCHANGES are counted over time, in one pass.
+``census(clients, exchanges)`` returns a :class:`Report` on clients and on the table EXCHANGES. CLIENTS is small, so
+its rows are collected and added up in Python. EXCHANGES are counted over time in one pass.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Seen = Sequence[tuple[Client, Row]]
 
 TOP = 200
-"""Maximum rows of a table. Real inputs have fewer versions than this. A hostile input can make up 2^32."""
+"""Maximum number of rows in a table. Real inputs have fewer versions, but a hostile input can make up 2^32."""
 UNKNOWN_SOFTWARE = "unknown"
 STATES = {"refused": "bad", "unstable": "warn", "deprecated": "warn", "current": "good"}
 ORDER = (*STATES, "unknown")
@@ -86,10 +86,11 @@ def census(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """Return a report on clients: versions, libraries, addresses. Without ``exchanges``, it has no chart over time.
+    """Return a report on the versions, libraries and addresses of clients. It has no chart over time without
+    ``exchanges``.
 
-    For each client, API and version only the type of input with the highest count is used, since captures and logs
-    may have seen the same requests. The newest of ``releases`` determines the states of versions. The report begins
+    For each client, API and version, only the type of input with the highest count is used, because captures and logs
+    may contain the same requests. The newest of ``releases`` determines the state of a version. The report begins
     with its basis. See ``readiness``.
     """
     checked(clients)
@@ -145,8 +146,9 @@ def _people(group: Seen) -> set[Client]:
 
 
 def _counts(group: Seen) -> tuple[Cell, ...]:
-    """Return the columns ``COUNTED``. Each is a sum over clients, APIs and versions of the highest count of any type
-    of input."""
+    """Return the cells of the columns ``COUNTED``. For each client, API and version, the type of input with the
+    highest count is used, and these counts are added up.
+    """
     uses = by_use(group).values()
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]
     lasts = [row["last_seen"] for _, row in group if row["last_seen"] is not None]
@@ -155,15 +157,16 @@ def _counts(group: Seen) -> tuple[Cell, ...]:
 
 
 def _most_used(table: Table, rows: list[tuple[Any, ...]], top: int) -> Table:
-    """Return the table with the rows that have the most requests. Rows end with the columns ``COUNTED``."""
+    """Return the table with the ``top`` rows that have the most requests. Rows end with the columns ``COUNTED``."""
     requests = -len(COUNTED)
     rows.sort(key=lambda row: (-row[requests], *(str(cell or "") for cell in row[:requests])))
     return replace(table, rows=tuple(rows)).limited(top)
 
 
 def _support(api_key: int | None, version: int | None, releases: Releases) -> tuple[str, str, str]:
-    """Return the state in the newest release, the releases that deprecate the version, and the releases that refuse
-    it."""
+    """Return the version's state in the newest release, the releases that deprecate it, and the releases that refuse
+    it.
+    """
     if api_key is None or version is None or not is_known(api_key, version, releases):
         return "unknown", "", ""
     state = judge(api_key, version, releases.newest, releases=releases).state

@@ -1,8 +1,8 @@
-"""Figures of plotly for the charts of reports: plain dicts of ``data`` and ``layout``, without colours.
+"""Plotly figures for the charts of reports, as plain dicts with ``data`` and ``layout``, without colours.
 
-``meta.role`` of a trace names its colour on the page: ``bad``, ``warn``, ``good``, ``series-1`` and so on, each in a
-light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
-dates or numbers, and merge equal texts. It also interprets HTML in texts, so :func:`plain` escapes them.
+``meta.role`` of a trace names its colour on the page, such as ``bad``, ``warn``, ``good`` or ``series-1``, which has
+a light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
+dates or numbers, and would merge equal texts. It also interprets HTML in texts, so :func:`plain` escapes them.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ Figure = dict[str, Any]
 ROW = 26
 """Height of a row in pixels."""
 GROUND = "rgba(128, 128, 128, 0.2)"
-"""Ground of marked places, visible in light and dark."""
+"""Background of marked positions, visible in light and dark mode."""
 PALETTE = 8
-"""Number of series colours on the page. A ninth series would look like the first."""
+"""Number of series colours on the page. A ninth series has the same colour as the first."""
 
 
 def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """Return a horizontal stacked bar for each label. Each of ``series`` has a number for each label, in ``unit``."""
+    """Return a figure with a horizontal stacked bar for each label. Each of ``series`` has a value per label, in
+    ``unit``.
+    """
     data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
     return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
 
@@ -35,8 +37,10 @@ def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 def columns(
     labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None, marked: Sequence[int] = ()
 ) -> Figure:
-    """Return a vertical stacked bar for each label, in their order, for ordered labels such as releases. Bars at the
-    places ``marked`` stand on a grey ground."""
+    """Return a figure with a vertical stacked bar for each label, such as a release, in the given order.
+
+    Bars at the ``marked`` positions have a grey background.
+    """
     data = _bars("y", series, roles, x=_places(labels), text=_texts(labels))
     ground = {"type": "rect", "yref": "paper", "y0": 0, "y1": 1, "layer": "below", "line": {"width": 0}}
     shapes = [ground | {"x0": at - 0.5, "x1": at + 0.5, "fillcolor": GROUND} for at in marked]
@@ -46,7 +50,9 @@ def columns(
 
 
 def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
-    """Return a stacked bar for each interval of length ``step`` from one of ``starts`` on, shown in UTC."""
+    """Return a figure with a stacked bar for each interval of length ``step`` that begins at one of ``starts``, in
+    UTC.
+    """
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
     data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
@@ -55,8 +61,10 @@ def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, un
 
 
 def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """Return a row for each label, with points for ``series`` on a logarithmic axis. Values of 0 or less have
-    none."""
+    """Return a figure with a row for each label and a point for each of ``series``, on a logarithmic axis.
+
+    Values of 0 or less have no point.
+    """
     data = [
         _trace("scatter", key, index, mode="markers", y=_places(labels), text=_texts(labels))
         | {"x": [value if value and value > 0 else None for value in _finite(values)], "marker": {"symbol": index}}
@@ -67,7 +75,9 @@ def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 
 
 def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
-    """Return a cell for each of ``rows`` and ``across``, darker by powers of ten, and empty for ``None``."""
+    """Return a heat map with a cell for each of ``rows`` and ``across``, darker by powers of ten, and empty for
+    ``None``.
+    """
     data = {
         "type": "heatmap",
         "x": _places(across),
@@ -86,12 +96,12 @@ def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[i
 
 
 def plain(text: str) -> str:
-    """Return a text escaped for plotly, which interprets tags and entities in every text."""
+    """Return a text escaped for plotly, which interprets tags and entities in all texts."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _bars(axis: str, series: Series, roles: Roles | None = None, **properties: Any) -> list[dict[str, Any]]:
-    """Return a trace of bars for each of ``series``. Their values are on ``axis``."""
+    """Return a trace of bars for each of ``series``, with the values on ``axis``."""
     hover = f"%{{text}}<br>%{{fullData.name}}: %{{{axis}}}<extra></extra>"
     properties |= {"hovertemplate": hover, "textposition": "none"}
     return [
@@ -111,13 +121,13 @@ def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
 
 
 def _rows(labels: Sequence[str]) -> dict[str, Any]:
-    """Return the layout of a chart with a row for each label, the first at the top."""
+    """Return the layout of a chart with a row for each label, beginning at the top."""
     axis = _labelled(labels) | {"range": [len(labels) - 0.5, -0.5]}
     return {"yaxis": axis, "height": 110 + ROW * max(len(labels), 2)}
 
 
 def _labelled(labels: Sequence[str]) -> dict[str, Any]:
-    """Return an axis with a label at each of :func:`_places`."""
+    """Return an axis with a label at each position of :func:`_places`."""
     texts = [plain(label(text)) for text in labels]
     return _axis("", tickvals=_places(labels), ticktext=texts, showgrid=False, zeroline=False)
 
@@ -127,14 +137,14 @@ def _axis(title: str, **properties: Any) -> dict[str, Any]:
 
 
 def _amount(unit: str, series: Series) -> dict[str, Any]:
-    """Return an axis from 0, without fractional ticks for small counts."""
+    """Return an axis that begins at 0 and has no fractional ticks for small counts."""
     rows = [[value for value in row if value is not None] for row in zip(*series.values(), strict=True)]
     few = all(isinstance(value, int) for row in rows for value in row) and max(map(sum, rows), default=0) < 8
     return _axis(unit, rangemode="tozero", **({"dtick": 1} if few else {}))
 
 
 def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
-    """Return an axis with a whole number at each tick. Plotly cuts numbers between powers of ten to a digit."""
+    """Return a logarithmic axis with a number at each tick. Plotly cuts those between powers of ten to one digit."""
     powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
     first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))
     steps = (1, 2, 5) if last - first <= 3 else (1,)
@@ -144,7 +154,7 @@ def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _finite(values: Sequence[float | None]) -> list[float | None]:
-    """Return values without NaN and infinity, which JSON lacks and logs may have."""
+    """Return the values with ``None`` for NaN and infinity, which JSON cannot represent and logs may contain."""
     return [value if value is not None and isfinite(value) else None for value in values]
 
 

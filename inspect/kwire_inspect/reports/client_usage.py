@@ -1,4 +1,4 @@
-"""Usage by client: from rows of CLIENTS to a :class:`Use` for each client, API and version. Plain Python."""
+"""Usage by client: converts rows of CLIENTS to a :class:`Use` for each client, API and version, in plain Python."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ if TYPE_CHECKING:
     Key = TypeVar("Key")
 
 NAMELESS = (SERVER_LOG, METRICS)
-"""Types of input without client ids."""
+"""Types of input that contain no client ids."""
 ANONYMOUS = "User:ANONYMOUS"
 FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
-"""Client ids of the followers of partitions and of the metadata, in all releases of Kafka."""
+"""Client ids of replicas that follow partitions or the metadata log, in all releases of Kafka."""
 OF_BROKERS = BETWEEN_BROKERS | {
     *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
     *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
 }
-"""APIs of requests that brokers and controllers send to each other. They send CreateTopics when a topic is first
-used, and AddPartitionsToTxn to verify transactions."""
+"""APIs that brokers and controllers use among themselves. They send CreateTopics when a topic is first used, and
+AddPartitionsToTxn to verify transactions.
+"""
 VERIFIES_SINCE = 4
 """First version of AddPartitionsToTxn that only brokers send [KIP-890]."""
 CREATES_SINCE = 7
-"""Version of CreateTopics of the first brokers that forward it in their own name."""
+"""First version of CreateTopics that brokers forward in their own name."""
 MAX_ROWS = 200_000
 """Maximum number of rows of CLIENTS in a report."""
 
@@ -52,7 +53,7 @@ WHO = (
 
 
 class Client(NamedTuple):
-    """Sender of requests, as far as known: the cells of :data:`WHO`, and the owner according to a list."""
+    """The sender of requests, as far as it is known: the cells of :data:`WHO`, and the owner according to a list."""
 
     client_id: str | None
     host: str | None
@@ -62,7 +63,7 @@ class Client(NamedTuple):
 
     @property
     def anywhere(self) -> Client:
-        """The same client at any address. A client without an id is known only by its address."""
+        """The same client at any address. A client without an id is identified only by its address."""
         return self._replace(host=None) if self.client_id else self
 
     def __str__(self) -> str:
@@ -74,7 +75,7 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """Version of an API in use by a client, with the number of observed refusals and the place of an example."""
+    """A client's use of an API version, with the number of observed refusals and the place of an example."""
 
     client: Client
     api_key: int
@@ -87,16 +88,16 @@ class Use:
     of_broker: bool = False
     """Whether the client is a broker or a controller."""
     input_kind: tuple[str, ...] = ()
-    """Types of input that contain the use."""
+    """Types of input in which the use was seen."""
 
     @property
     def between_brokers(self) -> bool:
-        """Whether an upgrade changes both ends."""
+        """Whether the requests are sent between brokers or controllers, so that an upgrade changes both ends."""
         return self.of_broker or _between_brokers(self.api_key, self.version)
 
 
 def _between_brokers(api_key: int, version: int | None) -> bool:
-    """Return whether only brokers and controllers send such requests."""
+    """Return whether such requests are sent only by brokers and controllers."""
     verifies = api_key == ApiKey.ADD_PARTITIONS_TO_TXN and version is not None and version >= VERIFIES_SINCE
     return verifies or api_key in BETWEEN_BROKERS
 
@@ -105,9 +106,9 @@ _ORDER = ("first_seen", *KEYS, "source", "position")
 
 
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
-    """Return at most :data:`MAX_ROWS` rows of CLIENTS, the earliest first, and the number of rows left out.
+    """Return up to :data:`MAX_ROWS` rows of CLIENTS, earliest first, and the number of rows left out.
 
-    ``order`` determines the rows to keep if there are more: the first rows in this order.
+    If there are more rows, the first rows in ``order`` are kept.
     """
     known = f"FROM {{clients}} WHERE {KNOWN}"
     found, more = collect(f"SELECT * {known} LIMIT {MAX_ROWS + 1}", clients=clients), 0
@@ -118,21 +119,21 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
 
 
 def _earliest_first(row: Row) -> tuple[Any, ...]:
-    """Return a sort key for rows of CLIENTS, which is the same for all engines."""
+    """Return a sort key for a row of CLIENTS, which gives the same order in all engines."""
     return tuple(part for name in _ORDER for part in (row[name] is None, row[name]))
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
-    """Return rows of CLIENTS with their clients.
+    """Return the rows of CLIENTS with their clients.
 
     Requests before a login have no principal, and requests before ApiVersions 3 have no software. An unknown value is
-    filled in if only one value is known for the same client id and address. Server logs have no client id. If another
-    input has the same address, API and version, its row replaces the row of the log. Logs of controllers have no
-    address for forwarded requests. If another input has the same client id, API and version, its row replaces the row
-    of the log. Otherwise the row belongs to the only address with this client id.
+    filled in if only one value is known for the same client id and address. Server logs contain no client ids. If
+    another input has the same address, API and version, its row replaces the log's row. Controller logs contain no
+    address for forwarded requests. If another input has the same client id, API and version, its row replaces the
+    log's row. Otherwise the row is assigned to the address with this client id, if there is only one.
 
-    A broker that creates a topic on its first use sends the id of the client, but this is no request of the client.
-    Metrics only have the software. See :func:`seen_elsewhere`.
+    A broker that creates a topic on first use sends the id of the client, but the request is not the client's.
+    Metrics contain only the software. See :func:`seen_elsewhere`.
     """
     rows = list(rows)
     named = [row for row in rows if row["input_kind"] not in NAMELESS]
@@ -165,8 +166,10 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
 
 
 def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
-    """Return whether a broker created a topic in its own name for a client that other inputs contain. They would also
-    contain a request of the client."""
+    """Return whether a broker created a topic in its own name for a client that other inputs contain.
+
+    These inputs would also contain a request from the client itself.
+    """
     created = row["input_kind"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
     return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
 
@@ -177,10 +180,10 @@ def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
 
 
 def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
-    """Return for each row of metrics the rows of other inputs that may be about the same requests.
+    """Return, for each row of metrics, the rows of other inputs that may describe the same requests.
 
-    These rows have the same API, version and software. If the broker did not know the software, as for requests that
-    another broker forwarded, rows with any software qualify.
+    These rows have the same API, version and software. If the broker did not know the software, as for requests
+    forwarded by another broker, rows with any software qualify.
     """
     by_software = defaultdict(list)
     for client, row in seen:
@@ -194,10 +197,10 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 
 
 def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
-    """Return the brokers and controllers, which are no clients.
+    """Return the senders that are brokers and controllers rather than clients.
 
-    They send requests that only brokers send, or are named as followers are, and send no requests that brokers never
-    send.
+    They send requests that only brokers send, or have the client id of a follower, and send no requests that brokers
+    never send.
     """
     apis: defaultdict[Client, set[int]] = defaultdict(set)
     known = set()
@@ -215,8 +218,10 @@ def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
 
 
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:
-    """Return each client → the same client with an unknown software or principal filled in, if only one is known for
-    its id and address."""
+    """Return a mapping from each client to the same client with an unknown software or principal filled in.
+
+    A value is filled in if it is the only known value for the client's id and address.
+    """
     complete = {}
     for group in grouped(set(clients), lambda client: (client.client_id, client.host)).values():
         software = _only({client.software for client in group})
@@ -229,7 +234,7 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 
 
 def client_of(row: Row) -> Client:
-    """Return the client according to only this row. A missing column is unknown."""
+    """Return the client that this row describes. Missing columns are unknown."""
     name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
     software = " ".join(filter(None, (name, version))) or None
     return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
@@ -238,7 +243,8 @@ def client_of(row: Row) -> Client:
 def uses_of(rows: Iterable[Row]) -> list[Use]:
     """Return a use for each client, API and version.
 
-    Several types of input may have seen the same requests, so only the highest count is used. Ports are added up.
+    Several types of input may contain the same requests, so only the highest count is used. Counts of different ports
+    are added up.
     """
     seen = by_client(rows)
     brokers = brokers_among(seen)
@@ -246,13 +252,13 @@ def uses_of(rows: Iterable[Row]) -> list[Use]:
 
 
 def by_use(seen: Iterable[tuple[Client, Row]]) -> dict[tuple[Client, int, int], list[Row]]:
-    """Return the rows of each client, API and version."""
+    """Return the rows for each client, API and version."""
     groups = grouped(seen, lambda pair: (pair[0], pair[1]["api_key"], pair[1]["version"]))
     return {key: [row for _, row in group] for key, group in groups.items()}
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Return the items by their key, in the order of first occurrence."""
+    """Return the items grouped by key, in order of first occurrence."""
     groups: defaultdict[Key, list[Item]] = defaultdict(list)
     for item in items:
         groups[key(item)].append(item)
@@ -260,7 +266,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 
 def highest(rows: Iterable[Row], count: str) -> int:
-    """Return the highest sum of a count in any type of input."""
+    """Return the highest total of a count among the types of input."""
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["input_kind"]] = sums.get(row["input_kind"], 0) + row[count]

@@ -1,4 +1,4 @@
-"""A report with its basis. Each report states its basis by itself, whoever makes it."""
+"""Adds the basis to a report, so that each report states it regardless of how it was created."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ def completed(
     protocol: MessageRegistry,
     requests: Relation | None = None,
 ) -> Report:
-    """Return the report with its basis, or only the problems, and with the input that it lacks.
+    """Return the report with its basis, or only with the problems, and with the input that was skipped.
 
-    Its summary names the versions of ``requests``, CLIENTS or EXCHANGES, that are newer than the known releases.
+    The summary names the versions in ``requests``, which are CLIENTS or EXCHANGES, that are newer than the known
+    releases.
     """
     if requests is not None:
         report = replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))
@@ -40,6 +41,6 @@ def completed(
 
 
 def checked(clients: object) -> None:
-    """Raise ``TypeError`` unless these are clients that ``tables.clients`` returned."""
+    """Raise ``TypeError`` unless ``clients`` was returned by ``tables.clients``."""
     if not isinstance(clients, Clients):
         raise TypeError("a table of clients is expected: clients(exchanges), or read_clients(folder)")

@@ -1,4 +1,4 @@
-"""Requests of deprecated versions that brokers count in their metrics, compared with the requests in other inputs."""
+"""Compares requests of deprecated versions that brokers count in their metrics with the requests in other inputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALONE = (
 
 
 def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release], releases: Releases) -> Report:
-    """Return the report with a table of the rows of CLIENTS that are from metrics, if any."""
+    """Return the report with a table of the rows of CLIENTS that come from metrics, if any."""
     metrics = [row for row in rows if row["input_kind"] == METRICS]
     if not metrics:
         return report

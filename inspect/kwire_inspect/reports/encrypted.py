@@ -1,4 +1,4 @@
-"""Senders of the traffic that stays encrypted."""
+"""Clients whose traffic could not be decrypted."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ ENCRYPTED = Table("encrypted", "Encrypted connections").with_columns(
 )
 
 Encrypted = tuple[str | None, int | None, str, int]
-"""Row of address, port, reason and bytes."""
+"""Row with address, port, reason and bytes."""
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
-    """Return the senders of encrypted connections in EXCHANGES or PROBLEMS, at most 1,000. Senders of the most bytes
-    come first."""
+    """Return up to 1,000 clients with encrypted connections in EXCHANGES or PROBLEMS, those with the most bytes
+    first.
+    """
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
     text = f"""SELECT client_host, server_port, problem AS reason, coalesce(sum(unread), 0) AS unread

@@ -1,7 +1,7 @@
-"""A report as JSON, Markdown or JUnit's XML: for scripts, pull requests and CI.
+"""Reports as JSON, Markdown and JUnit XML, for scripts, pull requests and CI.
 
-Texts may be from the wire, and so are untrusted. JSON is ASCII. Markdown shows them literally, without links,
-mentions or HTML, except for links to the guide. XML has escapes for characters that it cannot contain.
+Texts may come from the wire, so they are untrusted. JSON is ASCII. Markdown shows texts literally, without links,
+mentions or HTML, except for links to the guide. XML escapes characters that it cannot contain.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from kwire_inspect.reports.text import in_utc, shown_in, visible
 from kwire_rules.markdown import escaped, link
 
 MARKDOWN_ROWS = 200
-"""Maximum rows of a table in Markdown. Pages of pull requests are limited, but the files have all rows."""
+"""Maximum number of rows of a Markdown table. Pull request pages are limited in size, but the files contain all rows.
+"""
 
 
 def json_text(report: Report) -> str:
-    """Return the whole report as one JSON object: ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
+    """Return the whole report as a JSON object with ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
     ``tables``. Each table has ``title``, ``more`` (the number of rows left out) and ``rows`` (objects by column
     name).
 
-    Times are ISO 8601 in UTC. ``NaN`` is null. Rows with an API or an error have ``guide``, its address, if the
-    report has a guide.
+    Times are in ISO 8601 and UTC. NaN becomes ``null``. If the report has a guide, rows with an API or an error have
+    its address as ``guide``.
     """
     tables = {table.name: _json_table(report, table) for table in report.tables}
     head = {"report": report.name, "title": report.title, "exit_code": report.exit_code, "summary": report.summary}
@@ -55,7 +56,7 @@ def _json_cell(cell: Cell) -> Any:
 
 
 def markdown(report: Report) -> str:
-    """Return the report for a pull request or an issue, with at most :data:`MARKDOWN_ROWS` rows of each table."""
+    """Return the report for a pull request or issue, with up to :data:`MARKDOWN_ROWS` rows of each table."""
     lines = [f"## {escaped(visible(report.title))}", ""]
     lines += [f"- {escaped(visible(sentence, 1000))}" for sentence in report.summary]
     for table in report.tables:
@@ -85,8 +86,10 @@ def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int
 
 
 def junit(report: Report) -> str:
-    """Return the checks of a report in the format that CI systems show. It has a test suite for each group, a test
-    case for each check, and the summary as the output of the whole."""
+    """Return the checks of a report as JUnit XML, which CI systems display.
+
+    There is a test suite for each group and a test case for each check. The summary is the output of the whole.
+    """
     root = ElementTree.Element("testsuites", name=visible(report.title))
     groups = dict.fromkeys(check.group for check in report.checks)
     for group in groups:
@@ -114,7 +117,7 @@ def junit(report: Report) -> str:
 
 JSON, MARKDOWN, JUNIT = "json", "markdown", "junit"
 FORMATS = {JSON: json_text, MARKDOWN: markdown, JUNIT: junit}
-"""Name of a format → the function that writes a report in it."""
+"""Formats of a report, with the function that returns its text."""
 ENDINGS = {JSON: "json", MARKDOWN: "md", JUNIT: "junit.xml"}
 
 

@@ -1,6 +1,7 @@
-"""Each use of an API by a client with the verdict of a target. Plain Python.
+"""Combines each client's use of an API with the verdict for a target, in plain Python.
 
-Verdicts are on clients at an address, since each address negotiates by itself. ``rolled_up`` joins the addresses.
+Verdicts apply to clients at one address, because each address negotiates by itself. ``rolled_up`` combines the
+addresses.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ if TYPE_CHECKING:
 
 Judged = list[tuple[Use, Verdict]]
 Addresses = Mapping[Client, Sequence[str]]
-"""Client at any address → its addresses."""
+"""Addresses by client, where the client is at any address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Verdicts of a target, the worst first: on requests of clients, and on requests of brokers and controllers to
-    each other."""
+    """The verdicts for a target, worst first: on requests of clients, and on requests that brokers and controllers
+    send to each other.
+    """
 
     target: Release
     clients: Judged
@@ -33,31 +35,33 @@ class Judgement:
 
     @classmethod
     def of(cls, uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judgement:
-        """Return the judgement of these uses. ``releases`` are the known releases."""
+        """Return the judgement of these uses, with ``releases`` as the known releases."""
         found = judged(uses, target, releases)
         clients = [(use, verdict) for use, verdict in found if not use.between_brokers]
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
 
     def rolled_up(self) -> Judgement:
-        """Return the judgement on clients at all addresses, with the worst verdict on each version of an API."""
+        """Return the judgement with all addresses of a client combined, and with the worst verdict for each API
+        version.
+        """
         by_use = grouped(self.clients, lambda pair: (pair[0].client.anywhere, pair[0].api_key, pair[0].version))
         clients = [(_joined([use for use, _ in group]), group[0][1]) for group in by_use.values()]
         return replace(self, clients=sorted(clients, key=_worst_first))
 
     def by_client(self) -> dict[Client, Judged]:
-        """Return the verdicts of each client, the worst first."""
+        """Return the verdicts for each client, worst first."""
         return grouped(self.clients, lambda pair: pair[0].client)
 
     def refused(self) -> list[Client]:
-        """Return the clients with a refused version."""
+        """Return the clients that use a refused version."""
         return list(dict.fromkeys(use.client for use, verdict in self.clients if verdict.state == REFUSED))
 
 
 def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
-    """Return each use with the verdict of the target, the worst first.
+    """Return each use with the verdict for the target, worst first.
 
-    A client negotiates if its ApiVersions requests were seen, or if its software is known, because only these
-    requests name it. A request log has no ApiVersions requests before a login.
+    A client negotiates if its ApiVersions requests were seen or if its software is known, because only these requests
+    name the software. Request logs contain no ApiVersions requests sent before a login.
     """
     uses = list(uses)
     asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)
@@ -71,14 +75,15 @@ def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) 
 
 
 def addresses_of(judgement: Judgement) -> Addresses:
-    """Return the addresses of each client of a judgement that is not rolled up."""
+    """Return the addresses of each client in a judgement that is not rolled up."""
     hosts = grouped(judgement.by_client(), lambda client: client.anywhere)
     return {client: sorted({one.host for one in group if one.host}) for client, group in hosts.items()}
 
 
 def _joined(uses: Sequence[Use]) -> Use:
-    """Return a version of an API in use by a client at several addresses, with the place of the first address as the
-    example."""
+    """Return the combined use of an API version by a client at several addresses. The example is from the first
+    address.
+    """
     return replace(
         uses[0],
         client=uses[0].client.anywhere,

@@ -1,7 +1,7 @@
-"""Latency, errors and throttling of requests per API, from the table EXCHANGES.
+"""Latency, errors and throttling of requests by API, from the table EXCHANGES.
 
-Times are in milliseconds. Captures measure them at the place of the capture, request logs on the broker. Only request
-logs state how the time was spent. Quantiles are approximate, to about a thousandth of the rank.
+Times are in milliseconds. Captures measure them where they were taken, and request logs on the broker. Only request
+logs show how the time was spent. Quantiles are approximate, to about a thousandth of the rank.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members: long times are normal."
 MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
-"""Minimum number of measured requests for a quantile that differs from their maximum."""
+"""Minimum number of measured requests for which a quantile differs from the maximum."""
 FEW = "p90 needs 10 measured requests and p99 needs 100: of fewer it would be their maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
@@ -87,9 +87,9 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
 
 
 def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = ErrorCode) -> Report:
-    """Return a report on latencies, errors and throttling. ``codes`` are the error codes with their names.
+    """Return a report on latency, errors and throttling. ``codes`` contains the names of the error codes.
 
-    Captures and request logs are kept apart, because they measure at different places.
+    Captures and request logs are kept apart, because they measure in different places.
     """
     times, steps = _times(exchanges, top)
     errors, over_time = _errors(exchanges, steps, top, codes)
@@ -104,15 +104,16 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
 
 
 def _requests(columns: str) -> str:
-    """Return a query for these columns of ``{exchanges}`` without broken input, with the name of the API and the type
-    of input."""
+    """Return a query for these columns of ``{exchanges}``, without broken input, with the API name and the type of
+    input.
+    """
     return f"""
         SELECT coalesce(api, 'key ' || api_key, 'unknown') AS api, {INPUT_KIND} AS input_kind, {columns}
         FROM {{exchanges}} WHERE problem IS NULL AND outcome IS NOT NULL"""
 
 
 def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
-    """Return the table, and the steps for charts over the time of the requests."""
+    """Return the table, and the steps for charts over the time span of the requests."""
     outcomes = (
         f"sum(CASE WHEN outcome = '{name}' THEN 1 ELSE 0 END) AS {name}"
         for name in ("answered", "unanswered", "undecodable")
@@ -138,8 +139,11 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
 
 
 def _derived(row: Row) -> Row:
-    """Return a row without misleading digits. Means lose the digits in which engines differ, because engines add up
-    in different orders. Quantiles of few requests are empty."""
+    """Return the derived cells of a row, without misleading digits.
+
+    Means are rounded, because engines add up in different orders and so differ in the last digits. Quantiles of few
+    requests are empty.
+    """
     quantiles = {name: row[name] if row["measured"] >= least else None for name, least in MIN_MEASURED.items()}
     means = {part: None if row[part] is None else round(row[part], 9) for part in PARTS.values()}
     return means | quantiles | {"failed_percent": 100 * row["failed"] / row["answered"] if row["answered"] else None}
@@ -171,7 +175,7 @@ def _errors(exchanges: Relation, steps: Steps, top: int, names: type[IntEnum]) -
 
 
 def _throttled(exchanges: Relation, top: int) -> Table:
-    """Return the table of throttled clients, with requests before and after their logins, as in all reports."""
+    """Return the table of throttled clients. As in all reports, requests before and after a login are combined."""
     who = ", ".join(f"substr({one}, 1, {MAX_IDENTITY}) AS {one}" for one in ("client_id", "principal"))
     rows = collect(
         f"""
@@ -230,7 +234,7 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
 
 
 def _once(times: Table) -> list[dict[str, Any]]:
-    """Return one row per API, the first. It is of the input type with the most requests."""
+    """Return the first row of each API, which is for the type of input with the most requests."""
     names = [column.name for column in times.columns]
     rows = [dict[str, Any](zip(names, values, strict=True)) for values in times.rows]
     return [group[0] for group in grouped(rows, itemgetter("api")).values()]
@@ -239,8 +243,9 @@ def _once(times: Table) -> list[dict[str, Any]]:
 def _chart(
     times: Table, name: str, title: str, draw: Callable[..., charts.Figure], measures: Mapping[str, str], note: str
 ) -> Chart | None:
-    """Return a chart of the rows with any of ``measures``, columns by their label. Return ``None`` if no row has
-    any."""
+    """Return a chart of the rows that have any of ``measures`` (column names by label), or ``None`` without such
+    rows.
+    """
     columns = [times.column(measure) for measure in measures.values()]
     places = [place for place in range(len(times.rows)) if any(column[place] is not None for column in columns)]
     if not places:

@@ -1,8 +1,8 @@
-"""Client libraries: which release of a library works with which broker.
+"""Client libraries, and which of their releases work with which brokers.
 
 ``libraries.json`` records trials with real brokers (``python -m tests.e2e_traffic.libraries``). For each version of a
-library and its settings, it states whether the library wrote and read records in a group. It also lists the versions
-of APIs and the software name that the library used. For other brokers, the result follows from the versions that they
+library and its settings, it says whether the library wrote records and read them in a group, and lists the API
+versions and the software name that the library used. The results for other brokers follow from the versions that they
 accept.
 """
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.client_usage import Client
 
 JAVA = "java"
-"""Kafka's own clients. Their versions are the versions of the brokers."""
+"""Kafka's own clients, whose versions are equal to the broker versions."""
 
 NAMED = {
     "apache-kafka-java": JAVA,
@@ -29,14 +29,15 @@ NAMED = {
     "sarama": "sarama",
     "kgo": "franz-go",
     "librdkafka": "librdkafka",
-    "confluent-kafka-go": "librdkafka",  # whose version it has
+    "confluent-kafka-go": "librdkafka",  # it has the same version
 }
-"""Software as named in ApiVersions [KIP-511] → library."""
+"""Libraries by their software name in ApiVersions requests [KIP-511]."""
 BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}
-"""Versions for which KIP-896 kept the needed APIs. They work on the same brokers as the newer versions that were
-tried."""
+"""Library versions for which KIP-896 kept the needed APIs. They work with the same brokers as the newer versions that
+were tried.
+"""
 _BUILT_ON_RDKAFKA = re.compile(r"rdkafka-v?(\d+(?:\.\d+)+)")
-"""Version of software that is built on librdkafka, such as ``confluent-kafka-python 2.16.1-rdkafka-2.16.0``."""
+"""Version of software built on librdkafka, such as ``confluent-kafka-python 2.16.1-rdkafka-2.16.0``."""
 _DEFAULT_IDS = (
     (re.compile(r"kafka-python-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "kafka-python"),
     (re.compile(r"aiokafka-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "aiokafka"),
@@ -46,12 +47,14 @@ _DEFAULT_IDS = (
     (re.compile(r"kgo()"), "franz-go"),
     (re.compile(r"(?:producer|consumer|adminclient)-()\d+|consumer-.+-\d+"), JAVA),
 )
-"""Default client ids of libraries, with the version if they have one."""
+"""Default client ids of libraries. Some contain the version."""
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
 class Library(NamedTuple):
-    """Library with its version as numbers, empty if unknown. ``is_guess`` is true if only the client id names it."""
+    """A library and its version numbers, which are empty if unknown. ``is_guess`` is true if only the client id
+    suggests it.
+    """
 
     name: str
     version: tuple[int, ...]
@@ -60,8 +63,9 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tried:
-    """Version of a library with these settings, tried with the brokers of ``on``: whether it worked, and the versions
-    of each API that it used."""
+    """The trials of a library version with these settings. For each broker, ``on`` says whether the library worked,
+    and which versions of each API it used.
+    """
 
     library: str
     version: tuple[int, ...]
@@ -69,10 +73,11 @@ class Tried:
     on: dict[str, tuple[bool, dict[int, tuple[int, ...]]]] = field(compare=False)
 
     def works_on(self, target: Release) -> bool | None:
-        """Return whether the library works on a broker; ``None`` if that is unknown.
+        """Return whether the library works with a broker, or ``None`` if that is unknown.
 
-        The answer is known if the broker was tried. The library also works if the target accepts all versions that it
-        used on another broker with which it worked, and no other choice is known.
+        If the broker was tried, the result of the trial is returned. Otherwise the library works if the target
+        accepts all versions that it used with a broker with which it worked, because no other choice of versions is
+        known.
         """
         if target.name in self.on:
             return self.on[target.name][0]
@@ -87,8 +92,10 @@ def _accepts(target: Release, key: int, versions: Iterable[int]) -> bool:
 
 
 def library_of(client: Client) -> Library | None:
-    """Return the library of a client, by its software name, else by its client id. Return ``None`` if neither names
-    one."""
+    """Return the library of a client according to its software name, or else its client id.
+
+    Return ``None`` if neither identifies a library.
+    """
     if client.software:
         name, _, version = client.software.partition(" ")
         if found := _BUILT_ON_RDKAFKA.search(version):
@@ -101,8 +108,11 @@ def library_of(client: Client) -> Library | None:
 
 
 def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest tried version of a library that works on a target with its own defaults, as do all newer
-    versions that were tried. Return ``None`` if no version works."""
+    """Return the oldest tried version of a library that works on a target with default settings, as all newer ones
+    do.
+
+    Return ``None`` if there is no such version.
+    """
     if library == JAVA:
         return _java_since(target, releases)
     cases = sorted((one.version, one) for one in tried() if one.library == library and not one.settings)
@@ -119,10 +129,10 @@ def works_since(library: str, target: Release, releases: Releases) -> tuple[int,
 
 
 def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest release whose Java clients work on a target, as do the clients of all newer releases.
+    """Return the oldest release whose Java clients work on a target, as those of all newer releases do, or ``None``.
 
-    Java's clients use the versions of the brokers of their release. So the target must accept a version of the
-    release for each API of producers and consumers.
+    Java clients use the API versions of the brokers of their release, so the target must accept one of these versions
+    for each API that producers and consumers need.
     """
     since = None
     for name, release in releases.items():
@@ -137,7 +147,7 @@ def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
 
 
 CLIENT_APIS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18)
-"""APIs that every producer and every consumer in a group needs."""
+"""Keys of the APIs that every producer and every consumer in a group needs."""
 
 
 @cache
@@ -161,7 +171,7 @@ def _data() -> Any:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers of a version or release, for sorting. They are empty if the version does not start with a
+    """Return the numbers in a version or release, for sorting. They are empty if the version does not start with a
     number.
 
     >>> numbers("v1.22.2"), numbers("2.3.0-RC1"), numbers("unknown")

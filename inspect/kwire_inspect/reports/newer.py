@@ -18,10 +18,10 @@ MAX_NAMED = 10
 
 
 def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[str, ...]:
-    """Return sentences about the requests of APIs and versions that ``protocol`` lacks, with advice. The
-    result is empty without such requests.
+    """Return sentences, with advice, on the requests of APIs and versions that ``protocol`` does not contain.
 
-    ``seen`` are rows of ``tables.clients.versions_seen``. Only the highest count of all types of input is used.
+    ``seen`` contains rows of ``tables.clients.versions_seen``, of which only the type of input with the highest count
+    is used. Without such requests, the result is empty.
     """
     groups = grouped(seen, lambda row: (row["api_key"], row["version"]))
     counts = {key: highest(rows, "requests") for key, rows in groups.items() if protocol.unknown(*key)}
@@ -47,8 +47,7 @@ def _sentence(
 
 
 def _is_older(protocol: MessageRegistry, api_key: int, version: int) -> bool:
-    """Return whether ``protocol`` lacks the version only because its definitions are of newer releases, which dropped
-    it."""
+    """Return whether ``protocol`` lacks the version because its definitions are from releases that dropped it."""
     return api_key in protocol.api_names and version < protocol.request(api_key).VALID_VERSIONS.start
 
 
