@@ -1,6 +1,6 @@
 """The codes of the first passes: K0xx for reading and parsing, K1xx for resolving.
 
-The codes of rules are defined with their checks in ``kwirec.validation``; ``kwirec.catalogue`` lists all codes.
+The codes of rules are defined with their checks in ``kwirec.validation``. ``kwirec.catalogue`` lists all codes.
 """
 
 from __future__ import annotations

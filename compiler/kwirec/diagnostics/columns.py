@@ -1,7 +1,7 @@
-"""Lays out source lines for a terminal: the column of each character.
+"""Lays out source lines for a terminal and computes the column of each character.
 
-Tabs and wide characters take more than one column, combining characters none, and lines of thousands of
-characters (definitions bundled as ``.jsonl``) are cropped around the places that matter.
+Tabs and wide characters take more than one column, and combining characters take none. Lines of thousands of
+characters, such as definitions in a ``.jsonl`` bundle, are cropped around the marked places.
 """
 
 from __future__ import annotations
@@ -21,16 +21,13 @@ CROPPED = "…"
 
 @dataclass(frozen=True)
 class ShownLine:
-    """The text to print for one line, and the column of each character that is shown, of each ``…`` and of the end,
-    with the index in the line at which it starts."""
+    """The text to print for one line, with the index and column of each shown character, each ``…`` and the end."""
 
     text: str
     _columns: Sequence[tuple[int, int]]
 
     def column(self, index: int) -> int:
-        """Return the column (from 0) of the character at ``index``; cropped characters have the column of the
-        ``…``.
-        """
+        """Return the column (from 0) of the character at ``index``. Cropped characters have the column of ``…``."""
         return self._columns[bisect_right(self._columns, index, key=itemgetter(0)) - 1][1]
 
 
@@ -54,7 +51,7 @@ def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the character ranges to show: the whole line if it fits, or else the context of each mark."""
+    """Return the character ranges to show: the whole line if it fits, otherwise the context of each mark."""
     if length <= WIDTH:
         return [(0, length)]
     if not marks:
@@ -75,7 +72,7 @@ def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def printable(text: str) -> str:
-    """``text`` on one line, without characters that would move the cursor or cannot be encoded."""
+    """Return ``text`` on one line, with replacements for characters that move the cursor or cannot be encoded."""
     return text if text.isprintable() else "".join(map(_printable, text))
 
 

@@ -22,11 +22,11 @@ from kwirec.versions import ALL, VersionRange
 T = TypeVar("T")
 
 MAX_FINDINGS = 10_000
-"""Maximum findings of a report: a finding needs 100 times the memory of the bytes that it can be about."""
+"""The maximum number of findings in a report. A finding can need 100 times the memory of the text it is about."""
 
 
 class Severity(enum.Enum):
-    """Errors stop the compiler; warnings and errors make ``check`` fail."""
+    """The severity of a finding. Errors stop the compiler, and errors and warnings make ``check`` fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -51,9 +51,9 @@ class Code:
     severity: Severity = Severity.ERROR
     relaxable: bool = False
     krammar: str = ""
-    """The offending example in the indentation notation, where it cannot be converted."""
+    """The offending example in the indentation notation, if it cannot be converted from JSON."""
     fixable: bool = False
-    """Whether ``kwirec check --fix`` mends findings, at least some of them."""
+    """Whether ``kwirec check --fix`` can fix at least some of the findings."""
 
     def __str__(self) -> str:
         return self.number
@@ -69,10 +69,10 @@ class Label:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The result of a check: a self-contained message, the primary span and further labels, notes and helps.
+    """The result of a check: a self-contained message, the primary label, and further labels, notes and helps.
 
-    ``message_name`` and ``field_path`` identify the affected part of the protocol; waivers match them. ``guide`` is
-    the address of a page about it, empty without one. ``fix`` is empty unless the correction is certain.
+    ``message_name`` and ``field_path`` identify the affected part of the protocol, which waivers can match. ``guide``
+    is the address of a page about it, or empty. ``fix`` is empty unless the correction is certain.
     """
 
     message: str
@@ -98,7 +98,7 @@ class Details(TypedDict, total=False):
 
 
 def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
-    """Return a finding from plain values, without empty helps."""
+    """Return a finding with these values. Empty helps are dropped."""
     return Finding(
         message=message,
         primary=Label(span, label),
@@ -125,7 +125,7 @@ class Diagnostic(Finding):
 
     @property
     def sort_key(self) -> tuple[tuple[str, int, int], str, str]:
-        """Orders diagnostics by file, position and code."""
+        """The key that sorts diagnostics by file, position and code."""
         return self.primary.span.sort_key, self.code.number, self.message
 
 
@@ -134,11 +134,11 @@ class Waiver:
     """A finding that a project accepts, with a reason. ``*`` matches any message or field."""
 
     code: str
-    """The number of a code, or the name of a rule of ``kwirec diff``."""
+    """A code number, or the name of a ``kwirec diff`` rule."""
     message: str
     field: str = "*"
     versions: VersionRange = ALL
-    """The finding must not concern other versions. Only for ``kwirec diff``."""
+    """The versions that the finding may concern. Only for ``kwirec diff``."""
     reason: str
     expires: datetime.date | None = None
     """The last day on which the waiver applies. Only for ``kwirec diff``."""
@@ -146,8 +146,8 @@ class Waiver:
     def covers(
         self, code: str, messages: Iterable[str | None], fields: Iterable[str | None], versions: Iterable[int] = ()
     ) -> bool:
-        """Return whether the waiver accepts a finding of ``code`` about a message and field with one of these
-        names.
+        """Return whether the waiver accepts a finding of ``code`` about one of these messages, one of these fields
+        and all these versions.
         """
         return (
             self.code == code
@@ -171,17 +171,17 @@ class Report:
     _counts: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
-        """Record a finding with the arguments of ``finding``."""
+        """Record a finding that has the arguments of :func:`finding`."""
         if not self.is_full:
             self.record(code, finding(message, span, label, **details))
 
     @property
     def is_full(self) -> bool:
-        """Whether the report accepts no more findings. Its last finding, an error, then reports this."""
+        """Whether the report accepts no more findings. If so, its last finding is an error that says this."""
         return len(self._diagnostics) > MAX_FINDINGS
 
     def until_full(self, items: Iterable[T]) -> Iterator[T]:
-        """Yield the items until the report is full, so that no pass reads on for nothing."""
+        """Yield the items until the report is full, so that passes stop early."""
         return takewhile(lambda _: not self.is_full, items)
 
     def record(self, code: Code, found: Finding) -> None:
@@ -191,7 +191,7 @@ class Report:
             self.merge(Diagnostic.of(found, code, severity))
 
     def merge(self, diagnostic: Diagnostic) -> None:
-        """Record a diagnostic of another report, unless a waiver covers it."""
+        """Record a diagnostic, which can come from another report, unless a waiver covers it."""
         if diagnostic.code.relaxable:
             for waiver in self.waivers:
                 if waiver.covers(diagnostic.code.number, [diagnostic.message_name], [diagnostic.field_path]):
@@ -210,7 +210,7 @@ class Report:
         return sorted(self._diagnostics.values(), key=lambda diagnostic: diagnostic.sort_key)
 
     def has_errors(self) -> bool:
-        """Return whether a diagnostic is an error."""
+        """Return whether any diagnostic is an error."""
         return self._counts[Severity.ERROR] > 0
 
     def count(self, severity: Severity) -> int:
@@ -219,7 +219,7 @@ class Report:
 
 
 def _end(span: Span) -> Diagnostic:
-    """Return the last finding of a full report."""
+    """Return the last diagnostic of a full report."""
     from kwirec.diagnostics.codes import TOO_MANY_FINDINGS as code
 
     found = finding(f"there are more than {MAX_FINDINGS:,} findings", span, "this and later findings are omitted")
@@ -240,14 +240,15 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
 
 
 def did_you_mean(word: str, candidates: Iterable[str]) -> str:
-    """``did you mean `x`?`` for the most similar candidate, or an empty string."""
+    """Return ``did you mean `x`?`` for the most similar candidate, or an empty string."""
     found = closest(word, candidates)
     return f"did you mean `{found}`?" if found else ""
 
 
 def meant(word: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that ``word`` can only be a slip of: another case, or one letter that is wrong, missing,
-    added or in the place of its neighbour. Return ``None`` without a candidate, or with several.
+    """Return the only candidate that ``word`` can be a misspelling of, or ``None`` if there are none or several.
+
+    A misspelling differs in case, or has one letter that is wrong, missing, added or swapped with its neighbour.
     """
     found = {candidate for candidate in candidates if _is_slip(word, candidate)}
     same = {candidate for candidate in found if candidate.casefold() == word.casefold()}

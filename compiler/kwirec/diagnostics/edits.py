@@ -1,4 +1,4 @@
-"""Fixes: replacements of text that mend a finding, and their application to a text."""
+"""Fixes, which are replacements of text that resolve a finding, and their application to a source."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from kwirec.diagnostics.source import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """The characters of a span are replaced by ``text``."""
+    """The replacement of a span by ``text``."""
 
     span: Span
     text: str
 
 
 Fix = tuple[Edit, ...]
-"""Edits that mend a finding together. A finding has one only if no other correction makes sense."""
+"""Edits that together resolve a finding. A finding has a fix only if no other correction makes sense."""
 
 
 def replaced(span: Span, text: str) -> Fix:
@@ -40,13 +40,13 @@ def apart(fixes: Iterable[Fix]) -> list[Fix]:
 
 
 def _touches(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a span touches one of the ``taken`` spans, which are in order and apart."""
+    """Return whether a span touches one of the ``taken`` spans, which are sorted and disjoint."""
     after = bisect(taken, (span.end, sys.maxsize))
     return after > 0 and taken[after - 1][1] >= span.start
 
 
 def edited(source: Source, fixes: Iterable[Fix]) -> Source:
-    """Return the source after the edits of ``fixes`` that are about it, which must not overlap."""
+    """Return the source after the edits in ``fixes`` that concern it. The edits must not overlap."""
     edits = sorted((edit for fix in fixes for edit in fix if edit.span.source is source), key=lambda e: e.span.start)
     parts, end = [], 0
     for edit in edits:

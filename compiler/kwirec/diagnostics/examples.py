@@ -1,7 +1,7 @@
-"""Builds the example definitions of codes from the attributes that matter.
+"""Builds the example definitions of codes from their relevant attributes.
 
 ``clock(field("Zone", "string", nullableVersions="1+"))`` returns the text of a complete definition. Attributes have
-their JSON names; ``ABSENT`` omits one.
+their JSON names. The value ``ABSENT`` omits an attribute.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kwirec.json_text import object_lines
 from kwirec.naming import snake_case
 
 ABSENT: Final = object()
-"""The value of an attribute to omit."""
+"""The value that omits an attribute."""
 
 ANOTHER_FILE: Final = "\n--- another file ---\n"
 """Separates the files of one example."""
@@ -28,7 +28,7 @@ Node = Mapping[str, object]
 
 
 def clock(*fields: Node, **attributes: object) -> str:
-    """Return a message of type ``data`` with versions 0-2, flexible from 1 on."""
+    """Return a message of type ``data`` with versions 0-2, which is flexible from version 1."""
     head = {
         "type": "data",
         "name": "Clock",
@@ -41,7 +41,7 @@ def clock(*fields: Node, **attributes: object) -> str:
 
 
 def request(*fields: Node, **attributes: object) -> str:
-    """Return a request with versions 0-2, flexible from 1 on."""
+    """Return a request with versions 0-2, which is flexible from version 1."""
     head = {"type": "request", "apiKey": 900, "name": "ClockRequest", "about": "Asks for the time."}
     return clock(*fields, **{**head, **attributes})
 
@@ -53,7 +53,7 @@ def response(*fields: Node, **attributes: object) -> str:
 
 
 def field(name: str, type: str = "string", **attributes: object) -> Node:
-    """Return a field in all versions; ``fields`` defines its struct inline."""
+    """Return a field that exists in all versions. ``fields`` defines its struct inline."""
     about = f"The {snake_case(name).replace('_', ' ')}."
     node = {"name": name, "type": type, "versions": "0+", "about": about}
     if "fields" in attributes and type.strip("[]")[:1].isupper():
@@ -62,18 +62,18 @@ def field(name: str, type: str = "string", **attributes: object) -> Node:
 
 
 def tagged(name: str, tag: int, type: str = "string", **attributes: object) -> Node:
-    """Return a field that all flexible versions have, tagged."""
+    """Return a field that exists in all flexible versions and is tagged there."""
     return field(name, type, **{"versions": "1+", "taggedVersions": "1+", "tag": tag, **attributes})
 
 
 def struct(name: str, *fields: Node, **attributes: object) -> Node:
-    """Return a common struct in all versions."""
+    """Return a common struct that exists in all versions."""
     about = f"One {snake_case(name).replace('_', ' ')}."
     return _present({"name": name, "versions": "0+", "about": about, **attributes, "fields": list(fields)})
 
 
 def enum(*values: Node, **attributes: object) -> str:
-    """Return the enum ``Phase`` of int8 values."""
+    """Return the enum ``Phase``, whose values are int8."""
     head = {"type": "enum", "name": "Phase", "valueType": "int8", "about": "A phase of the moon."}
     return "\n".join(object_lines({**head, **attributes, "values": list(values)}, width=WIDTH))
 
@@ -96,7 +96,7 @@ def krammar(
     order: tuple[int, int] = (0, 1),
     structs: tuple[str, str] = ("", ""),
 ) -> str:
-    """Return a request and its response with a field each, in the indentation notation, between two ``structs``."""
+    """Return a request and its response in the indentation notation, with one field each, between two ``structs``."""
     head = "ClockRequest => key 900, max version 2, flexible v1+"
     pair = (
         f"// Asks for the time.\n{head}\n  // What is asked for.\n{asked}",
@@ -107,7 +107,7 @@ def krammar(
 
 
 def files(*definitions: str) -> str:
-    """Several definitions as one example."""
+    """Return several definitions as one example."""
     return ANOTHER_FILE.join(definitions)
 
 

@@ -1,6 +1,6 @@
-"""Paths → sources: files, folders, ``.jar`` and ``.zip`` archives, ``.jsonl`` bundles, in a stable order.
+"""Reads sources from files, folders, ``.jar`` and ``.zip`` archives and ``.jsonl`` bundles, in a stable order.
 
-Reading problems are reported, never raised.
+Problems are reported and never raised.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from kwirec.diagnostics.source import Source, Span
 
 DEFINITION_SUFFIXES = (".json", ".jsonl", ".krm")
 FRANZ_GO = frozenset({"enums", "misc"})
-"""A folder that has both of these files is one of franz-go's: all of its files without a suffix are definitions."""
+"""Files that identify a folder of franz-go's definitions, in which all files without a suffix are definitions."""
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Compression methods to read. The other methods can demand any amount of memory for a few bytes."""
+"""Supported compression methods. The other methods can require any amount of memory for a few bytes."""
 HEADER = 30
-"""The smallest size of the header before each file in an archive."""
+"""The minimum size of the header before each file in an archive, in bytes."""
 
 MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
-"""Maximum files of an archive, and maximum bytes of the definitions that are compiled together, and of all JSON files
-of an archive. A Kafka release has 0.7 MiB of definitions, compiling needs 100 times this memory, and a small
-archive may unpack to gigabytes.
+"""The maximum number of files in an archive, and the maximum size of the definitions that are compiled together, in
+bytes. The size also limits the JSON files in an archive. A Kafka release has 0.7 MiB of definitions, and compiling
+needs 100 times this memory. A small archive may unpack to gigabytes.
 """
 
 TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in all: pass fewer files at a time"
@@ -44,7 +44,7 @@ class _Room:
     left: int
 
     def take(self, data: bytes) -> bytes:
-        """Return the same bytes. Raises ``ValueError`` if no room for them is left."""
+        """Count and return these bytes. Raises ``ValueError`` if they exceed the limit."""
         self.left -= len(data)
         if self.left < 0:
             raise ValueError(TOO_MUCH)
@@ -62,15 +62,14 @@ NOT_DEFINITIONS = frozenset(
         "kips.json",
     }
 )
-"""Files in folders of definitions that are not definitions."""
+"""Names of files in definition folders that are not definitions."""
 
 
 def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True, member: str = "") -> list[Source]:
-    """Return all definition sources under ``paths``, the sources of each path in sorted order, no file twice.
+    """Return all definition sources under ``paths``, sorted within each path and without repeated files.
 
-    With ``required``, a path without definitions is an error because it is probably mistyped. From archives, the
-    function reads only ``member`` if it is given. Each call, such as for a side of a diff, has room for
-    :data:`MAX_BYTES`.
+    With ``required``, a path without definitions is an error because it is probably mistyped. If ``member`` is given,
+    only this member of an archive is read. Each call can read up to :data:`MAX_BYTES`.
     """
     room = _Room(MAX_BYTES)
     sources: dict[Path, list[Source]] = {}
@@ -116,7 +115,7 @@ def _read(path: Path, report: Report, member: str, room: _Room) -> Iterator[Sour
                 data = file.read(MAX_BYTES + 1)
             yield from decode(path.as_posix(), room.take(data), report)
     except (OSError, EOFError, RuntimeError, ValueError, zipfile.BadZipFile, zlib.error) as problem:
-        # RuntimeError and ValueError: archives that are encrypted or compressed in other ways.
+        # Archives that are encrypted or use another compression method raise RuntimeError or ValueError.
         _unreadable(report, path, str(problem))
 
 
@@ -124,16 +123,16 @@ def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterato
     with zipfile.ZipFile(path) as archive:
         for member in _members(archive, only):
             with archive.open(member) as file:
-                data = file.read(member.file_size)  # without a size, all of it would be unpacked at once
+                data = file.read(member.file_size)  # without a size, it would be unpacked completely
             json = PurePosixPath(member.filename).suffix != ".krm"
-            if not json or b'"validVersions"' in data or b'"fields"' in data:  # else some other JSON of the jar
+            if not json or b'"validVersions"' in data or b'"fields"' in data:  # other JSON files are skipped
                 yield from decode(f"{path.as_posix()}!{member.filename}", room.take(data), report)
 
 
 def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
-    """Return the definitions in an archive by name, or only the member ``only``.
+    """Return the definitions in an archive, sorted by name, or only the member ``only``.
 
-    Raises ``ValueError`` if a member does not look like the members of an ordinary jar.
+    Raises ``ValueError`` if the archive is too large or has a member that an ordinary jar would not have.
     """
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:
@@ -155,7 +154,7 @@ def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
 
 
 def decode(name: str, data: bytes, report: Report) -> Iterator[Source]:
-    """Yield the source of a file with this content, or report a file that is not UTF-8."""
+    """Yield the source of a file, or report that its content is not UTF-8."""
     data = data.removeprefix(encodings.BOM_UTF8)
     try:
         yield Source(name, data.decode("utf-8"))
@@ -171,5 +170,5 @@ def _unreadable(report: Report, path: Path, reason: str) -> None:
 
 
 def _whole(path: Path) -> Span:
-    """Return the place of findings about a path that has no text."""
+    """Return an empty span for findings about a path as a whole."""
     return Span(Source(path.as_posix(), ""), 0, 0)

@@ -1,4 +1,4 @@
-"""Renders diagnostics as text with source lines, lines for editors, JSON lines, commands of GitHub, or JUnit XML."""
+"""Renders diagnostics as text with source lines, lines for editors, JSON Lines, GitHub commands or JUnit XML."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 
 
 def render_short(diagnostics: Iterable[Diagnostic]) -> str:
-    """One line per finding: place, severity, code and message, as compilers print them for editors."""
+    """Return one line per finding with its place, severity, code and message, as compilers print them for editors."""
     return "".join(
         f"{printable(str(one.primary.span) if one.primary.span.source.text else one.primary.span.source.name)}: "
         f"{one.severity.value}[{one.code}]: {printable(one.message)}\n"
@@ -27,7 +27,7 @@ def render_short(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """One object per line. Lines and columns count from 1 and in characters; ends are exclusive."""
+    """Return one JSON object per line. Lines and columns count from 1, columns in characters. Ends are exclusive."""
     return "".join(json_line(_as_dict(diagnostic)) + "\n" for diagnostic in diagnostics)
 
 
@@ -65,7 +65,7 @@ def _place(span: Span) -> dict[str, str | int]:
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Workflow commands, which GitHub shows next to the lines of a pull request.
+    """Return workflow commands, which GitHub shows next to the lines of a pull request.
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
     """
@@ -79,7 +79,7 @@ def _github(diagnostic: Diagnostic) -> str:
         properties["line"] = place["line"]
         if place["line"] == place["end_line"]:
             properties |= {"col": place["column"], "endColumn": place["end_column"]}
-        else:  # columns count only within one line
+        else:  # columns are only valid within one line
             properties["endLine"] = place["end_line"]
     properties["title"] = f"{diagnostic.code} {diagnostic.code.name}"
     listed = ",".join(f"{name}={_github_property(value)}" for name, value in properties.items())
@@ -90,8 +90,8 @@ def _github(diagnostic: Diagnostic) -> str:
 
 
 def _from_top(name: str) -> str:
-    """Return the name of a file relative to the top of its repository, where GitHub looks for it, if this runs in its
-    workflow.
+    """Return a file name relative to the top of its repository, as GitHub expects it. Outside a GitHub workflow,
+    return the name unchanged.
     """
     here = Path.cwd()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
@@ -110,7 +110,7 @@ def _github_property(value: str | int) -> str:
 
 
 def render_junit(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return a test suite with a test case per finding, or a single passing diagnostic."""
+    """Return a JUnit test suite with one test case per finding, or one passing test case if there are no findings."""
     found = list(diagnostics)
     failures = sum(diagnostic.severity is not Severity.NOTE for diagnostic in found)
     suite = ElementTree.Element("testsuite", name="kwirec", tests=str(max(1, len(found))), failures=str(failures))
@@ -123,7 +123,7 @@ def render_junit(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _junit_case(suite: ElementTree.Element, diagnostic: Diagnostic) -> None:
-    # XML has no way to write most control characters, hence `printable` throughout.
+    # XML cannot represent most control characters, so `printable` is used throughout.
     file = printable(diagnostic.primary.span.source.name)
     name = f"{diagnostic.code} {diagnostic.code.name} at {printable(str(diagnostic.primary.span))}"
     case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
@@ -144,10 +144,10 @@ _FOR_PROGRAMS: Mapping[str, Callable[[Iterable[Diagnostic]], str]] = {
 }
 
 FORMATS = ("text", *_FOR_PROGRAMS)
-"""``text``, ``short`` (one line per finding), ``json`` (one object per line), ``github`` (workflow commands)
-and ``junit`` (XML)."""
+"""The output formats: ``text``, ``short`` (one line per finding), ``json`` (one object per line), ``github``
+(workflow commands) and ``junit`` (XML)."""
 
 
 def render(diagnostics: Iterable[Diagnostic], format: str = "text", color: bool = False) -> str:
-    """Render diagnostics in ``format``; only text can have colours."""
+    """Return the diagnostics in ``format``. Only text can have colours."""
     return render_text(diagnostics, color=color) if format == "text" else _FOR_PROGRAMS[format](diagnostics)

@@ -1,4 +1,4 @@
-"""Findings as text for people: the source lines with carets under them, as rustc prints them.
+"""Renders findings as text for people, with carets under the source lines, in the style of rustc.
 
 ::
 
@@ -24,16 +24,16 @@ from kwirec.diagnostics.diagnostic import Diagnostic, Label, Severity
 from kwirec.diagnostics.source import Source
 
 Paint = Callable[[str, str], str]
-"""``paint(text, style)``: the text with or without a style."""
+"""A function ``paint(text, style)`` that returns the text with or without the style."""
 
 MAX_LINES = 10
-"""The maximum number of lines that are listed for a finding that a file has several times."""
+"""The maximum number of lines listed for a finding that occurs several times in a file."""
 
 _ANSI = {"error": "1;31", "warning": "1;33", "note": "1;32", "other": "1;34", "gutter": "1;34", "bold": "1"}
 
 
 def render_text(diagnostics: Iterable[Diagnostic], *, color: bool = False) -> str:
-    """Return all findings with their source lines, a blank line between them."""
+    """Return all findings with their source lines, separated by blank lines."""
     paint = _paint if color else _plain
     return "\n".join("\n".join(_finding(diagnostic, paint)) + "\n" for diagnostic in diagnostics)
 
@@ -84,7 +84,7 @@ def _closing(word: str, text: str, gutter: int, paint: Paint) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A label with its lines (from 1) and its columns in them (characters, from 0, the end exclusive)."""
+    """A label with its first and last line (from 1) and its columns (characters, from 0, with an exclusive end)."""
 
     label: Label
     primary: bool
@@ -108,7 +108,7 @@ class _Mark:
 
 
 def _blocks(diagnostic: Diagnostic) -> list[list[_Mark]]:
-    """Return the labels by source, the primary label first."""
+    """Return the labels grouped by source. The primary label comes first."""
     blocks: dict[int, list[_Mark]] = {}
     for label in (diagnostic.primary, *diagnostic.others):
         mark = _Mark.of(label, label is diagnostic.primary)
@@ -117,7 +117,7 @@ def _blocks(diagnostic: Diagnostic) -> list[list[_Mark]]:
 
 
 class _Row:
-    """One line below a source line, filled at columns."""
+    """A line below a source line, with text at given columns."""
 
     def __init__(self, paint: Paint) -> None:
         self._paint = paint
@@ -143,7 +143,7 @@ class _Row:
 
 
 class _Snippet:
-    """The labelled lines of one source. Labels over several lines are rails to the left of the text."""
+    """The labelled lines of one source. Labels that span several lines are drawn as rails to the left of the text."""
 
     def __init__(self, source: Source, marks: Sequence[_Mark], gutter: int, style: str, paint: Paint) -> None:
         self._source = source
@@ -187,7 +187,7 @@ class _Snippet:
             self._open.discard(self._rails.index(mark))
 
     def _underlines(self, marks: Sequence[_Mark], line: ShownLine) -> Iterator[_Row]:
-        """Yield the carets, the rightmost label next to them, and the other labels below, from right to left."""
+        """Yield a row with the carets and the rightmost label, then the other labels in rows from right to left."""
         if not marks:
             return
         carets = self._row()
@@ -215,12 +215,12 @@ class _Snippet:
         return row
 
     def _columns(self, mark: _Mark, line: ShownLine) -> tuple[int, int]:
-        """Return the start and end of a label's carets, at least one column apart."""
+        """Return the start and end columns of a label's carets, which are at least one column wide."""
         start = self._margin + line.column(mark.start)
         return start, max(start + 1, self._margin + line.column(mark.end))
 
     def _rail_end(self, mark: _Mark, column: int, rail: str) -> _Row:
-        """``|_____^``: from the rail of a label to where it starts or ends."""
+        """Return a row such as ``|_____^``, from the rail of a label to its start or end."""
         row = self._row()
         at = 2 * self._rails.index(mark)
         row.put(at, rail + "_" * (self._margin + column - at - 1) + mark.sign, self._style_of(mark))
@@ -257,9 +257,7 @@ class _Snippet:
 
 
 def folded(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return the diagnostics as a terminal shows them best: errors last, and the same warning or note about a file
-    once.
-    """
+    """Return the diagnostics for a terminal: errors last, and repeated warnings and notes about a file only once."""
     alike: dict[object, list[Diagnostic]] = {}
     for one in diagnostics:
         key = (one.code, one.primary.span.source, one.primary.text, one.notes, one.helps)
@@ -279,7 +277,7 @@ def _also(more: Sequence[Diagnostic]) -> Iterator[str]:
 
 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
-    """``2 errors, 1 warning``"""
+    """Return the number of diagnostics by severity, such as ``2 errors, 1 warning``."""
     severities = [diagnostic.severity for diagnostic in diagnostics]
     counts = [(severities.count(kind), kind.value) for kind in Severity if kind in severities]
     return ", ".join(f"{count} {word}{'s' if count > 1 else ''}" for count, word in counts) or "no findings"

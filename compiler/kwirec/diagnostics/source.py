@@ -1,4 +1,4 @@
-"""Sources and spans, the positions of diagnostics."""
+"""Sources and spans, which are the positions of diagnostics."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ class Source:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset, both from 1; columns count characters."""
+        """Return the line and column of an offset, both from 1. Columns count characters."""
         line = bisect.bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
     def line_text(self, line: int) -> str:
-        """Return line number ``line`` (from 1) without its end."""
+        """Return the line with number ``line`` (from 1), without its line break."""
         return _line_text(self.text, self._line_starts[line - 1])
 
     @property
     def stem(self) -> str:
-        """The file name without folders and suffix."""
+        """The file name without folders or suffixes."""
         return PurePosixPath(self.name.replace("\\", "/").rpartition("!")[2]).name.split(".")[0]
 
 
 @lru_cache(1)
 def _line_text(text: str, start: int) -> str:
-    """Return the line of ``text`` from ``start``. The cache serves lines of megabytes with thousands of findings."""
+    """Return the line of ``text`` that begins at ``start``. The cache is for huge lines with many findings."""
     end = text.find("\n", start)
     return text[start : len(text) if end < 0 else end].rstrip("\r")
 
@@ -59,7 +59,7 @@ class Span:
         return Span(self.source, self.start, max(self.end, other.end))
 
     def within(self, start: int, end: int) -> Span:
-        """Return a part of this span. Offsets count from its start and are clipped to it."""
+        """Return a part of this span. Offsets are relative to its start and are clipped to the span."""
         return Span(self.source, min(self.start + start, self.end), min(self.start + end, self.end))
 
     @property

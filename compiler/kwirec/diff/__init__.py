@@ -1,4 +1,4 @@
-"""Comparison of schemas: ``compare(old, new)`` finds changes, ``judge(changes, level)`` applies rules to them."""
+"""Compares schemas. ``compare(old, new)`` finds changes, and ``judge(changes, level)`` applies rules to them."""
 
 from kwirec.diff.compare import compare
 from kwirec.diff.judge import JudgedChange, Judgement, judge

@@ -1,4 +1,4 @@
-"""Addresses of changes in the guide of the new side."""
+"""Finds the addresses of changes in the guide to the new side."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from kwirec.ir.sites import FieldSite
 
 
 def address_of(change: Change) -> str:
-    """Return the address of a change, relative to the folder of the guide, empty if the new side no longer has its
-    place.
+    """Return the address of a change relative to the guide's folder, or an empty string if the new side lacks it.
 
-    The address leads to the newest changed version that the new side still has, and to the changed field.
+    The address leads to the changed field in the newest changed version that the new side still has.
     """
     if isinstance(change, EnumChange):
         value = change.after.name if isinstance(change, ValueChange) and change.after else None
@@ -27,11 +26,11 @@ def address_of(change: Change) -> str:
 
 
 def _field_of(change: AnyMessageChange) -> str:
-    """Return the place of the changed field, if the new side has one version with it."""
+    """Return the place of the changed field, or an empty string if no version on the new side has it."""
     site = change.after if isinstance(change, FieldChange) else None
     return place_of_site(site) if site else ""
 
 
 def place_of_site(site: FieldSite) -> str:
-    """Return the place of a field on the page of its message; empty if no version has it."""
+    """Return the place of a field on the page of its message, or an empty string if no version has it."""
     return field_place(site.message, site.path) if site.path else ""

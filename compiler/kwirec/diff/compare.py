@@ -1,7 +1,7 @@
 """Finds the changes between two schemas, ordered by the names of messages and enums.
 
-Layouts of single versions are compared, not ranges: a definition that is only written differently has not changed.
-``compare_fields`` finds the changes of fields.
+The layouts of single versions are compared instead of version ranges. A definition that is only written differently
+has not changed. ``compare_fields`` finds the changes to fields.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kwirec.lowering.headers import header_versions
 
 
 def compare(old: Schema, new: Schema) -> list[c.Change]:
-    """Everything that changed from ``old`` to ``new``."""
+    """Return all changes from ``old`` to ``new``, sorted by name."""
     pairing = pair_messages(old, new)
     changes: list[c.Change] = [*_added_and_removed(pairing), *_numbers(pairing), *_ranges(old, new, pairing)]
     for pair in pairing.persisted:
@@ -33,7 +33,7 @@ def compare(old: Schema, new: Schema) -> list[c.Change]:
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
-    """Yield messages with versions on one side only. A definition without versions only reserves an api key."""
+    """Yield changes for messages with versions on only one side. Definitions without versions reserve an api key."""
     removed: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
     removed += [(pair.old, pair.new) for pair in pairing.persisted if not pair.new.message.valid]
     for old, reserved in removed:
@@ -45,7 +45,7 @@ def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _numbers(pairing: Pairing) -> Iterator[c.Change]:
-    """Api keys of requests that are now used by other requests; their responses are not reported again."""
+    """Yield a change for each request whose api key another request now uses. Omit responses, which follow them."""
     before = [*pairing.removed, *(pair.old for pair in pairing.persisted)]
     newly = [
         *pairing.added,
@@ -60,7 +60,7 @@ def _numbers(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
-    """Yield requests and responses whose versions differ now but did not before."""
+    """Yield a change for each request and response whose versions differ now but did not differ before."""
     sites = {id(site.message): site for site in (*pairing.added, *(pair.new for pair in pairing.persisted))}
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():

@@ -1,7 +1,7 @@
-"""Finds the changes of enums.
+"""Finds the changes to enums.
 
-Enums are paired by name, and so are values. A name with another number was renumbered. A number with another name was
-renamed, unless the name was or is the name of another number.
+Enums and their values are paired by name. A name with another number was renumbered. A number with another name was
+renamed, unless one of the names belongs to another number on the other side.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from kwirec.ir.schema import Enum, Schema
 
 
 def compare_enums(old: Schema, new: Schema) -> Iterator[c.EnumChange]:
-    """Everything that changed in enums from ``old`` to ``new``."""
+    """Yield all changes to enums from ``old`` to ``new``."""
     theirs, mine = ({enum.name: enum for enum in schema.enums} for schema in (new, old))
     for name, enum in mine.items():
         if name not in theirs:

@@ -1,6 +1,6 @@
-"""Finds the changes of the fields of one message.
+"""Finds the changes to the fields of one message.
 
-Versions that both sides have are compared one by one; the same change in several versions is reported once.
+Versions that both sides have are compared one by one. The same change in several versions is reported once.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kwirec.ir.schema import Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"i16", "u16"}, {"i32", "u32"}, {"i8", "bool"})
-"""Types of the same size: each can read values of the other that are in its own range."""
+"""Types of the same size. Each can read values of the other that are within its own range."""
 
 
 def compare_fields(pair: MessagePair) -> Iterator[c.Change]:
-    """Everything that changed below a message."""
+    """Yield all changes to the fields of a message and its structs."""
     renamed = set()
     for struct in pair.structs:
         yield from _removed(pair, struct)
@@ -59,7 +59,7 @@ def _added(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
-    """Yield tags that are now used by another field, in any version."""
+    """Yield a change for each tag that another field now uses in any version."""
     before = {site.field.tag: site for site in struct.old.fields if site.live_tagged}
     same = {(id(both.old), id(both.new)) for both in struct.fields.values()}
     for site in struct.new.fields:
@@ -69,7 +69,7 @@ def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _in_versions(pair: MessagePair, field: FieldPair) -> Iterator[c.FieldPersists]:
-    """Yield changes of one field in the layouts of shared versions, grouped by kind."""
+    """Yield the changes to one field in the layouts of shared versions, grouped by kind."""
     facts: dict[type[c.FieldPersists], set[int]] = {}
     for version, (before, after) in field.entries.items():
         same_coding = (version in pair.old.message.flexible) == (version in pair.new.message.flexible)
@@ -120,7 +120,7 @@ def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
 
 
 def _same_bytes(before: Kind, after: Kind) -> bool:
-    """Return whether both have the same encoding, or at least values of the same size."""
+    """Return whether two kinds have the same encoding, or at least values of the same size."""
     match before, after:
         case ArrayKind(), ArrayKind():
             same = (before.compact, before.nullable) == (after.compact, after.nullable)
@@ -135,11 +135,11 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
 
 
 def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
-    """Yield changes of attributes that do not affect the encoding. The default of a tagged field does affect it."""
+    """Yield changes to attributes that do not affect the encoding, unlike the default of a tagged field."""
     both = field.old.field, field.new.field
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
     implicit = all(isinstance(side.default, Implicit) for side in both)
-    # Whether a value may be left out only matters where both sides have versions without the field.
+    # A change to `ignorable` only matters if both sides have versions without the field.
     lacking = (field.old.reachable - field.old.live) & (field.new.reachable - field.new.live)
     for kind, (was, now) in {
         c.FieldDefaultChanged: ["", ""] if tagged or implicit else [default_text(side) for side in both],

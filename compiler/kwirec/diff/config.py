@@ -32,7 +32,7 @@ class DiffConfig:
 
 
 def load_diff_config(path: Path | None) -> DiffConfig:
-    """Return the section of a file. The section may be missing, and the file too. Raises :class:`ConfigError`."""
+    """Return the settings in a file. The section or the file may be missing. Raises :class:`ConfigError`."""
     if path is None:
         return DiffConfig()
     problems: list[str] = []

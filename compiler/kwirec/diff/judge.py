@@ -1,4 +1,4 @@
-"""Judges changes: by their rules up to a level, then by instability and waivers.
+"""Judges changes by the rules up to a level, then by instability and waivers.
 
 A finding that concerns only versions that were unstable on the old side is a warning, because such versions may
 change. Warnings and notes are reported but are not breaking.
@@ -54,7 +54,7 @@ def judge(
     waivers: Iterable[Waiver] = (),
     today: datetime.date | None = None,
 ) -> Judgement:
-    """Judge the changes whose rules are up to ``level``. Findings about unstable versions of ``old`` are warnings."""
+    """Judge changes by the rules up to ``level``. Findings about unstable versions of ``old`` are warnings."""
     known = tuple(waivers)
     day = today or datetime.date.today()
     findings: list[JudgedChange] = []
@@ -79,7 +79,7 @@ def judge(
 
 
 def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
-    """Return whether a waiver accepts the finding of ``rule`` about ``change``; it can use old or new names."""
+    """Return whether a waiver accepts the finding of ``rule`` about ``change``. It can use old or new names."""
     return waiver.covers(rule.name, change.names, change.paths, change.versions)
 
 
@@ -97,7 +97,7 @@ def _diagnostic(rule: Rule, change: Change, unstable: Mapping[str, frozenset[int
 
 
 def _with_expired(judged: JudgedChange, waivers: Iterable[Waiver]) -> JudgedChange:
-    """``judged`` with a note for every waiver that has expired."""
+    """Return ``judged`` with a note for each expired waiver."""
     if judged.severity is Severity.NOTE:
         return judged
     notes = tuple(f"its waiver expired on {waiver.expires}: {waiver.reason}" for waiver in waivers)

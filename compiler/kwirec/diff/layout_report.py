@@ -1,4 +1,4 @@
-"""A comparison of layouts as text, Markdown or JSON: ``kwirec diff --layouts``."""
+"""Renders a comparison of layouts as text, Markdown or JSON for ``kwirec diff --layouts``."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ from kwirec.markdown import code
 from kwirec.versions import in_words
 
 DIFFERS, OLD, NEW = "differs", "old only", "new only"
-"""Kinds of a finding."""
+"""The possible statuses of a finding."""
 
 FORMATS = ("text", "markdown", "json")
 LONGEST = 80
-"""Longer kinds, such as arrays of large structs, are cut in texts and tables. JSON has all of them."""
+"""The maximum characters of a kind in text and tables. Longer kinds, such as arrays of large structs, are cut. JSON
+contains them in full.
+"""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Versions of a message that part at the same place, or that only one side has.
+    """Versions of a message that first differ at the same place, or that only one side has.
 
-    ``message`` is the message of the old side if it has one. ``place`` has path, old kind and new kind, or is
-    ``None``.
+    ``message`` is the message on the old side, or else on the new side. ``place`` is the path, old kind and new kind,
+    or ``None``.
     """
 
     message: Message
@@ -46,7 +48,7 @@ class Finding:
 def render_layouts(found: LayoutComparison, old: str, new: str, form: str = "text", guide: str = "") -> str:
     """Return the report in one of :data:`FORMATS`.
 
-    ``old`` and ``new`` are the names of the sides, ``guide`` the address of a guide of the new side.
+    ``old`` and ``new`` are the names of the sides, and ``guide`` is the address of a guide to the new side.
     """
     findings = [
         *_differing(found.parting),
@@ -75,13 +77,13 @@ def _what(one: Finding, old: str, new: str) -> str:
 
 
 def layouts_summary(found: LayoutComparison, old: str, new: str) -> str:
-    """``12 versions are equal, 2 differ, 3 only in old, 0 only in new``"""
+    """Return a summary such as ``12 versions are equal, 2 differ, 3 only in old, 0 only in new``."""
     counts = f"{len(found.equal)} versions are equal, {len(found.parting)} differ"
     return f"{counts}, {len(found.left_only)} only in {old}, {len(found.right_only)} only in {new}"
 
 
 def _differing(parting: Iterable[Parting]) -> Iterator[Finding]:
-    """Yield findings of a message's versions that part at the same place."""
+    """Yield a finding for the versions of a message that first differ at the same place."""
     groups: dict[tuple[str, tuple[str, str, str]], list[Parting]] = {}
     for one in sorted(parting, key=lambda one: (*_order(one.message), one.version)):
         groups.setdefault((one.message.name, (one.path, one.left, one.right)), []).append(one)
@@ -102,7 +104,7 @@ def _order(message: Message) -> tuple[int, str]:
 
 
 def _brief(place: tuple[str, str, str]) -> tuple[str, str, str]:
-    """Return the kinds, cut unless they have the same beginning."""
+    """Return the path and the kinds. Long kinds are cut, unless they would then be equal."""
     path, *kinds = place
     cut = [kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}…" for kind in kinds]
     before, after = cut if cut[0] != cut[1] else kinds
@@ -128,13 +130,13 @@ def _markdown(findings: list[Finding], found: LayoutComparison, old: str, new: s
 
 
 def _linked(one: Finding, guide: str) -> str:
-    """Return the versions, with a link to the newest if the new side has them."""
+    """Return the versions as text, linked to the newest version if the new side has it."""
     address, words = _address(one, guide), in_words(one.versions)
     return link(words, address) if address else words
 
 
 def _address(one: Finding, guide: str) -> str:
-    """Return the address of the newest of the versions in the guide, empty if the new side has none of them."""
+    """Return the guide address of the newest version, or an empty string if the new side does not have it."""
     message = one.message if one.status == NEW else one.partner
     return guide + place_of(message, max(one.versions)) if guide and message else ""
 

@@ -1,7 +1,7 @@
-"""Compares the bytes of two schemas: the versions of messages that differ, and the place where each parts.
+"""Compares the bytes of two schemas: which message versions differ, and where each first differs.
 
-Accepts definitions of any origin and notation. The comparison ignores names. It covers layouts [ARCHITECTURE: Three
-ideas] and versions of headers. Two layouts are the same bytes if their texts are equal, and a struct is the same as
+Definitions can have any origin and notation. The comparison ignores names. It covers layouts [ARCHITECTURE: Three
+ideas] and header versions. Two layouts have the same bytes if their texts are equal. A struct has the same bytes as
 its fields.
 """
 
@@ -24,7 +24,7 @@ NOTHING = "nothing"
 
 @dataclass(frozen=True)
 class Parting:
-    """The first place in which the bytes of a message differ: the path of the field and its kind on each side."""
+    """The first place at which the bytes of a message differ: the field path and the field's kind on each side."""
 
     message: Message
     partner: Message
@@ -39,9 +39,9 @@ class Parting:
 
 @dataclass(frozen=True)
 class LayoutComparison:
-    """A comparison of two schemas: pairs of message and version that are ``equal`` and pairs that part.
+    """A comparison of two schemas. ``equal`` has the versions with the same bytes, ``parting`` the other versions.
 
-    ``left_only`` and ``right_only`` are the versions that only one side has.
+    ``left_only`` and ``right_only`` have the versions that only one side has.
     """
 
     equal: tuple[tuple[Message, int], ...]
@@ -77,9 +77,7 @@ def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
 
 
 def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Message | None]]:
-    """Yield pairs of requests and responses by api key, and other messages by name, with ``None`` for a missing
-    side.
-    """
+    """Yield pairs of messages: RPC messages by api key, other messages by name. A missing side is ``None``."""
     mine, theirs = _by_number(left), _by_number(right)
     same = [(one, theirs[number]) for number, one in mine.items() if number in theirs]
     yield from same
@@ -96,7 +94,7 @@ def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Messag
 
 
 def _by_number(schema: Schema) -> dict[tuple[MessageKind, int | None], Message]:
-    """Return requests and responses by kind and api key, without messages that share both."""
+    """Return requests and responses by kind and api key, without keys that several messages share."""
     found = [((message.kind, message.api_key), message) for message in schema.messages if message.is_rpc]
     uses = Counter(number for number, _ in found)
     return {number: message for number, message in found if uses[number] == 1}
@@ -110,14 +108,12 @@ def _header_difference(left: int | None, right: int | None) -> tuple[str, str, s
 
 
 def first_difference(left: MessageLayout, right: MessageLayout) -> tuple[str, str, str] | None:
-    """Return the first difference of two layouts: the path of the field, and the kind on each side. ``None`` if they
-    are the same.
-    """
+    """Return the field path and the kind on each side at the first difference of two layouts, or ``None``."""
     return next(_differences(left.body, right.body, ""), None)
 
 
 def _differences(left: Kind, right: Kind, path: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the differences between two kinds, in the order of the bytes."""
+    """Yield the differences between two kinds in encoding order."""
     if left.text == right.text:
         return
     match left, right:

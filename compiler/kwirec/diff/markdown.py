@@ -1,4 +1,4 @@
-"""A judgement as Markdown for a pull request: grouped by API, with a table of the fields before and after."""
+"""Renders a judgement as Markdown for a pull request, grouped by API, with tables of fields before and after."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ SIGNS = {Severity.ERROR: "🔴", Severity.WARNING: "🟡", Severity.NOTE: "⚪"}
 
 
 def render_markdown(judgement: Judgement, old: Side, new: Side, guide: str = "") -> str:
-    """Return the report: breaks first, APIs ordered by key, then other messages by name. It links ``guide``."""
+    """Return the report, with links to ``guide``.
+
+    Breaking changes come first. APIs are sorted by key, followed by other messages sorted by name.
+    """
     lines = [f"## Protocol changes: {code(old.name)} → {code(new.name)}", ""]
     counts = summary(judged.diagnostic for judged in judgement.findings)
     waived = f", {len(judgement.waived)} waived" if judgement.waived else ""
@@ -88,7 +91,7 @@ def _link(change: Change, guide: str) -> str:
 
 
 def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each message whose versions changed and for each changed field: its name, before and after."""
+    """Yield a row for each message with changed versions and for each changed field: its name, before and after."""
     for change in changes:
         if not isinstance(change, AnyMessageChange):
             continue
@@ -110,16 +113,14 @@ def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str
 
 
 def _left(site: FieldSite, change: VersionAdded) -> str:
-    """Return in words the new versions in which a field differs from the versions before. Its own range does not show
-    it.
-    """
+    """Return a note on the new versions without the field, which its own range does not show."""
     new, old = change.new.message.valid, change.old.message.valid
     without = [version for version in new if version > old.high and version not in site.field.versions]
     return f" (not in version{'s' if len(without) > 1 else ''} {runs_text(without)})" if without else ""
 
 
 def _named(message: Message, site: FieldSite, after: FieldSite | None, guide: str) -> str:
-    """Return the name of a field, with a link if the new side has it."""
+    """Return the name of a field, linked to the guide if the new side has the field."""
     name, place = code(f"{message.name}.{site.path}"), place_of_site(after) if guide and after else ""
     return link(name, guide + place_of(message, field=place)) if place else name
 

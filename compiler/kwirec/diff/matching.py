@@ -1,4 +1,4 @@
-"""Pairs the fields of one struct in one version: same, moved, renamed, removed and added fields.
+"""Pairs the fields of one struct in one version, and finds moved, renamed, removed and added fields.
 
 ::
 
@@ -18,7 +18,7 @@ from kwirec.lowering.layout import ArrayKind, Kind, StructKind, TagLayout
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A field in one version; ``tag`` is set for tagged fields."""
+    """A field in one version. ``tag`` is set for tagged fields."""
 
     site: FieldSite
     kind: Kind
@@ -55,7 +55,7 @@ def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
 
 
 def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
-    """Return pairs in the order of ``old``. Names on both sides take precedence over former names."""
+    """Return pairs in the order of ``old``. Current names take precedence over former names."""
     theirs = {entry.name: entry for entry in new}
     mine = {entry.name for entry in old}
     partners: dict[str, Entry] = {name: theirs[name] for name in mine if name in theirs}
@@ -68,7 +68,7 @@ def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
 
 
 def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
-    """Return renames: unpaired fields between the same neighbours, if both sides have equally many."""
+    """Return renamed fields: unpaired fields between the same neighbours, if both sides have the same number."""
     renamed: list[Pair] = []
     starts = (-1, -1)
     for ends in [*((old.index(a), new.index(b)) for a, b in steady), (len(old), len(new))]:
@@ -83,13 +83,13 @@ def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], ste
 
 
 def _by_tag(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
-    """Return renames of tagged fields: the same tag with the same encoding."""
+    """Return renamed tagged fields, which have the same tag and encoding."""
     theirs = {entry.tag: entry for entry in new if entry.tag}
     return [(entry, theirs[entry.tag]) for entry in old if entry.tag in theirs]
 
 
 def _same_shape(a: Kind, b: Kind) -> bool:
-    """Return whether a field may have been renamed: same encoding, or structs that share half of their fields."""
+    """Return whether two kinds have the same encoding or are structs that share at least half of their fields."""
     if isinstance(a, ArrayKind) and isinstance(b, ArrayKind):
         return _same_shape(a.element, b.element)
     if isinstance(a, StructKind) and isinstance(b, StructKind):
@@ -103,10 +103,10 @@ def _unpaired(entries: Sequence[Entry], pairs: Sequence[Pair]) -> list[Entry]:
 
 
 def _longest_increasing(numbers: Sequence[int]) -> list[int]:
-    """Return the indexes of a longest increasing subsequence: the elements that were not moved."""
+    """Return the indexes of a longest increasing subsequence, whose elements were not moved."""
 
     def best(chains: Iterable[list[int]]) -> list[int]:
-        """Return the longest chain, and among equally long chains the one with the smallest last number."""
+        """Return the longest chain. Among equally long chains, return the one with the smallest last number."""
         return max(chains, key=lambda chain: (len(chain), -numbers[chain[-1]]), default=[])
 
     chains: list[list[int]] = []

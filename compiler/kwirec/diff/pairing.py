@@ -1,8 +1,8 @@
-"""Pairs the messages, structs and fields of two schemas, before they are compared.
+"""Pairs the messages, structs and fields of two schemas before they are compared.
 
-Messages are paired by name, by former name, then by api key. Fields are paired version by version on the layouts of
-both sides: by name, by former name, and then by position between two paired neighbours, which is a rename. A field
-with the same name at another position was moved, not renamed.
+Messages are paired by name, then by former name, then by api key. Fields are paired in the layouts of each shared
+version, by name, then by former name, then by position between two paired neighbours. The last case is a rename. A
+field with the same name at another position was moved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RpcPairs = Mapping[int, tuple[Message | None, Message | None]]
 
 @dataclass(eq=False)
 class FieldPair:
-    """A field on both sides, with its entries in each version in which both sides have it."""
+    """A field on both sides, with its entries in each version where both sides have it."""
 
     old: FieldSite
     new: FieldSite
@@ -35,7 +35,7 @@ class FieldPair:
 class StructPair:
     """A struct on both sides, compared in ``versions``.
 
-    ``removed`` and ``added`` have the fields on one side only, by version.
+    ``removed`` and ``added`` have the fields that exist on only one side, by name and version.
     """
 
     old: StructSite
@@ -46,7 +46,7 @@ class StructPair:
     added: dict[str, dict[int, Entry]] = field(default_factory=dict)
 
     def successor(self, old: FieldSite) -> FieldSite | None:
-        """Return the field paired with ``old``, or else the new field with its name."""
+        """Return the field paired with ``old``, or else the new field of the same name."""
         paired = next((pair.new for pair in self.fields.values() if pair.old is old), None)
         return paired or _named(self.new, old.field.name)
 
@@ -65,13 +65,13 @@ class MessagePair:
 
     @cached_property
     def structs(self) -> list[StructPair]:
-        """Pairs of structs; the root structs come first."""
+        """The pairs of structs, starting with the root structs."""
         return list(_Walk(self).run().values())
 
 
 @dataclass(frozen=True)
 class Pairing:
-    """The messages of two schemas: only on the old side, only on the new side, or on both."""
+    """The messages of two schemas that were removed, were added, or exist on both sides."""
 
     removed: tuple[MessageSite, ...]
     added: tuple[MessageSite, ...]
@@ -138,7 +138,7 @@ def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Me
 
 
 def _alike(old: Message, new: Message) -> bool:
-    """Return whether they share the layout of a version, or the names of most fields."""
+    """Return whether two messages share the layout of a version or the names of most fields."""
     shared = set(old.valid) & set(new.valid)
     if any(lower_message(old, v).body.fields and lower_message(old, v) == lower_message(new, v) for v in shared):
         return True
@@ -186,7 +186,7 @@ class _Walk:
             pair.added.setdefault(entry.name, {})[version] = entry
 
     def _rest(self) -> None:
-        """Pair structs and fields that are not in any shared version by name."""
+        """Pair the structs and fields by name that are not in any shared version."""
         paired = {old for old, _ in self._found}, {new for _, new in self._found}
         for name in self._old:
             if name in self._new and name not in paired[0] and name not in paired[1]:
@@ -201,7 +201,7 @@ class _Walk:
 
 
 def _entries(struct: StructSite, kind: StructKind) -> list[Entry]:
-    """Return the fields of a struct in one version; tagged fields come last."""
+    """Return the fields of a struct in one version. Tagged fields come last."""
     sites = {site.field.name: site for site in struct.fields}
     plain = [Entry(sites[layout.name], layout.kind) for layout in kind.fields]
     return plain + [Entry(sites[tag.name], tag.kind, tag) for tag in kind.tags or ()]
@@ -212,8 +212,8 @@ def _named(struct: StructSite, name: str) -> FieldSite | None:
 
 
 def unstable_versions(message: Message, schema: Schema) -> frozenset[int]:
-    """Return the unstable version of a message. A response has the unstable version of its request [KAFKA-WIRE
-    34].
+    """Return the unstable version of a message as a set, which can be empty. A response has the unstable version of
+    its request [KAFKA-WIRE 34].
     """
     request: Iterable[Message] = (message,)
     if message.kind is MessageKind.RESPONSE:

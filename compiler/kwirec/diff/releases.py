@@ -1,8 +1,8 @@
-"""The schema of a single Kafka release, derived from the union of releases.
+"""Derives the schema of a single Kafka release from the union of releases.
 
-The union has the layouts of all versions of all releases, but the names and attributes of the newest. A release is
-the union without the versions, fields and tagged fields that the release did not have. Renames between releases are
-not reconstructed: to see them, compare the original definitions.
+The union has the layouts of all versions of all releases, but the names and attributes of the newest release. A
+release is the union without the versions, fields and tagged fields that the release did not have. Renames between
+releases are not reconstructed. To see them, compare the original definitions.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ class UnknownReleaseError(LookupError):
 
 
 def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str], frozenset[str]]:
-    """Return the schema of a release, and the names of messages that cannot be compared: their layouts differ from
-    the union, or their module was not published with the release.
+    """Return the schema of a release and two sets of names of messages that cannot be compared.
+
+    Messages in the first set have layouts that differ from the union. The modules of messages in the second set were
+    not published with the release.
     """
     history = read_history(root)
     if release not in history.releases:
@@ -41,7 +43,7 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
-    """Return the versions of each message in a release, or without definitions the versions that brokers accepted."""
+    """Return the versions of each message in a release. Without definitions, brokers' accepted versions are used."""
     proved: dict[str, set[int]] = {}
     for message, version in history.evidence_of(release):
         proved.setdefault(message, set()).add(version)

@@ -1,4 +1,4 @@
-"""Renders a judgement in one of ``FORMATS``; ``markdown`` is a separate module.
+"""Renders a judgement in one of ``FORMATS``. ``markdown`` is a separate module.
 
 Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has more attributes.
 """
@@ -29,7 +29,7 @@ WIDTH = 100
 def render_diff(
     judgement: Judgement, old: Side, new: Side, form: str = "text", *, color: bool = False, guide: str = ""
 ) -> str:
-    """Return the whole report of a diff, with links to ``guide``, the address of a guide of the new side."""
+    """Return the report of a diff, with links to ``guide``, the address of a guide to the new side."""
     if form == "markdown":
         return render_markdown(judgement, old, new, guide)
     if form == "json":
@@ -45,7 +45,7 @@ def _linked(judged: JudgedChange, guide: str) -> Diagnostic:
 
 
 def diff_summary(judgement: Judgement, level: Level) -> str:
-    """``2 errors, 1 note at level wire; 1 waived``"""
+    """Return a summary such as ``2 errors, 1 note at level wire; 1 waived``."""
     waived = f"; {len(judgement.waived)} waived" if judgement.waived else ""
     return f"{summary(judged.diagnostic for judged in judgement.findings)} at level {level.word}{waived}"
 
@@ -101,12 +101,12 @@ definitions](../diff.md) describes the levels.
 
 
 def rules_page() -> str:
-    """Return the page of the documentation that lists all rules."""
+    """Return the documentation page that lists all rules."""
     return RULES_PAGE + list_rules(RULES, "markdown")
 
 
 def list_rules(rules: Iterable[Rule], form: str = "text") -> str:
-    """Return all rules, as a text table, a line of JSON per rule, or a Markdown table."""
+    """Return rules as a text table, as one line of JSON per rule, or as a Markdown table."""
     rows = [
         {
             "rule": rule.name,

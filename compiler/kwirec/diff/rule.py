@@ -1,4 +1,4 @@
-"""Levels of harm, and rules: the codes of ``kwirec diff``."""
+"""The levels of harm, and the rules of ``kwirec diff``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kwirec.diagnostics.diagnostic import Code
 
 
 class Level(enum.IntEnum):
-    """The kind of harm that a change does. Each level includes those before it."""
+    """The kind of harm that a change does. Each level includes the previous levels."""
 
     WIRE = 1
     """Bytes of a numbered version change their meaning or can no longer be read."""

@@ -4,7 +4,7 @@
 ``message_defs/kafka``, ``x.jar``    a file, folder, jar or zip, as for ``kwirec check``
 ``releases.zip!4.0.0.jsonl``         one file of an archive
 ``git:main``                         the other side's path at a revision
-``git:main...``                      the same, where HEAD left ``main``
+``git:main...``                      the same, where HEAD branched off from ``main``
 ``git:v1.2:message_defs/kafka``      a path at a revision, relative to the current folder
 ``release:3.9.1``                    a release in the union
 ===================================  ==================================================================
@@ -34,13 +34,13 @@ GIT, SINCE, RELEASE, MEMBER = "git:", "...", "release:", "!"
 
 
 class SideError(Exception):
-    """A side cannot be read: unknown revision, release or member."""
+    """A side cannot be read, for example because its revision, release or member is unknown."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A side of a diff. ``incomparable`` has the messages whose layouts in the release differ from the union,
-    ``unpublished`` those whose module was not published with the release.
+    """A side of a diff. ``incomparable`` has the messages whose layouts in the release differ from the union.
+    ``unpublished`` has the messages whose module was not published with the release.
     """
 
     name: str
@@ -52,9 +52,9 @@ class Side:
 def read_sides(
     old: str, new: str, union: Path, report: Report, notation: Notation | None = None
 ) -> tuple[Side, Side]:
-    """Read both sides of a diff. Errors in definitions go to ``report``. Raises ``SideError``.
+    """Return both sides of a diff, and add errors in definitions to ``report``. Raises :class:`SideError`.
 
-    ``notation`` is the notation of files whose suffix does not determine it.
+    ``notation`` applies to files whose suffix does not determine the notation.
     """
     whole = cache(lambda: _load(read_sources([union], report), report, None))
     sides = tuple(_read(name, other, union, whole, report, notation) for name, other in ((old, new), (new, old)))
@@ -88,9 +88,9 @@ def _read(
 
 
 def _load(sources: Iterable[Source], report: Report, notation: Notation | None) -> Schema:
-    """Return the schema; errors that prevent compilation go to ``report``.
+    """Return the schema, and add errors that prevent compilation to ``report``.
 
-    Errors about pairs of messages (K7xx) are ignored, so that single files can be compared. With other errors the
+    Errors about pairs of messages (K7xx) are ignored, so that single files can be compared. After other errors, the
     schema is empty, to leave its memory to the other side.
     """
     findings = Report()
@@ -104,8 +104,9 @@ def _load(sources: Iterable[Source], report: Report, notation: Notation | None) 
 
 
 def _at_revision(revision: str, path: str, report: Report, *, required: bool) -> list[Source]:
-    """Return the definitions in ``path`` (relative to the current folder) at ``revision``: none if the revision lacks
-    a path that is not ``required``, because then all of them are new.
+    """Return the definitions in ``path`` (relative to the current folder) at ``revision``.
+
+    If the revision does not have a path that is not ``required``, all definitions are new and the list is empty.
     """
     if revision.startswith("-"):
         raise SideError(f"`{revision}` is not a revision")
@@ -158,7 +159,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 def left_out(old: Side, new: Side, code: Callable[[str], str] = str) -> list[str]:
-    """Name the messages that are not compared, in a sentence for each reason. ``code`` formats names."""
+    """Return a sentence for each reason, naming the messages that are not compared. ``code`` formats names."""
     reasons = [
         (f"Not published with {code(side.name.removeprefix(RELEASE))}, and not compared", side.unpublished)
         for side in (old, new)

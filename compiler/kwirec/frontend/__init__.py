@@ -1,4 +1,4 @@
-"""From text to syntax trees. ``parse(source, report)`` returns a :class:`~kwirec.frontend.syntax.Document`."""
+"""Parses text into syntax trees. ``parse(source, report)`` returns a :class:`~kwirec.frontend.syntax.Document`."""
 
 from kwirec.frontend.json_messages import parse_errors
 from kwirec.frontend.krammar_link import link

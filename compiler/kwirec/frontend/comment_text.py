@@ -1,10 +1,10 @@
-"""The texts of comments, and their notation."""
+"""Reads and tidies the text of comments."""
 
 from __future__ import annotations
 
 
 def comment_text(written: str) -> str:
-    """Return the text of a comment of JSON, without its signs and the stars at the start of its lines."""
+    """Return the text of a JSON comment, without its delimiters or the asterisks that start its lines."""
     if written.startswith("//"):
         return written[2:].removeprefix(" ").rstrip()
     lines = [line.strip() for line in written.removeprefix("/*").removesuffix("*/").split("\n")]
@@ -13,9 +13,7 @@ def comment_text(written: str) -> str:
 
 
 def tidy(line: str, *signs: str) -> str:
-    """Return a line that starts with one of these signs, with a space before its words; rows of signs stay as they
-    are.
-    """
+    """Return a comment line with a space after its leading sign. Lines that contain only signs are unchanged."""
     sign = next((sign for sign in signs if line.startswith(sign)), "")
     words = line[len(sign) :].rstrip()
     return f"{sign} {words}" if sign and words and words[0] not in " /#" else sign + words

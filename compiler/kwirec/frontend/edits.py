@@ -1,4 +1,4 @@
-"""Places of attributes → edits of them, in both notations. An empty fix is one that has no certain place."""
+"""Fixes that rename, change or remove attributes in both notations. A fix is empty if its place is uncertain."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _AFTER_WORD = re.compile(r" *, *")
 
 
 def renamed(span: Span, old: str, new: str | None) -> Fix:
-    """Return the fix that writes the word ``new`` for ``old``, which ``span`` has once."""
+    """Return the fix that replaces the word ``old`` with ``new``, if ``span`` contains it exactly once."""
     places = list(re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", span.text)) if new else []
     return replaced(span.within(*places[0].span()), new) if new and len(places) == 1 else ()
 
 
 def with_versions(written: Spanned[VersionRange], versions: VersionRange, dialect: Dialect) -> Fix:
-    """Return the fix that writes ``versions`` for a range."""
+    """Return the fix that replaces the range ``written`` with ``versions``."""
     if dialect == "json":
         return replaced(written.span, f'"{versions}"')
     match = _WORDS_AND_RANGE.fullmatch(written.span.text)
     if match is None or read_range(match["range"]) != written.value:
-        return ()  # the range is part of a type, or not written
+        return ()  # the range is part of a type or was not written
     return replaced(written.span.within(*match.span("range")), range_text(versions))
 
 
 def without(span: Span, dialect: Dialect) -> Fix:
-    """Return the fix that removes the attribute with the value ``span``, unless a comment is in it."""
+    """Return the fix that removes the attribute whose value is at ``span``, unless it contains a comment."""
     return _without_member(span) if dialect == "json" else _without_word(span)
 
 
@@ -59,7 +59,7 @@ def _without_word(span: Span) -> Fix:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An attribute in its object."""
+    """An attribute and the members of its object."""
 
     number: int
     members: Sequence[JsonMember]
@@ -87,13 +87,13 @@ def _without_member(span: Span) -> Fix:
 
 
 def _comma(source: Source, end: int) -> int | None:
-    """Return the offset of the comma after a value, which comments may part from it."""
+    """Return the offset of the comma after a value, skipping any comments before it."""
     match = SKIPPED.match(source.text, end)
     return match.end() if match is not None and source.text.startswith(",", match.end()) else None
 
 
 def _widened(source: Source, start: int, end: int) -> Span:
-    """Return a span with the white space that is needed only because of it, up to its whole line."""
+    """Return the span to delete: the given range and the white space that would be left over."""
     text, line = source.text, source.text.rfind("\n", 0, start) + 1
     is_first, last = not text[line:start].strip(), _LINE_END.match(text, end)
     if is_first and last is not None:
@@ -106,8 +106,8 @@ def _widened(source: Source, start: int, end: int) -> Span:
 
 @lru_cache(64)
 def _places(source: Source) -> tuple[Mapping[int, _Place], Sequence[int]]:
-    """Return the attributes of a source by the offsets of their values and of all values inside, and the offsets of
-    comments.
+    """Return the attributes of a source by the offsets of their values and of items within them. Also return the
+    offsets of the comments.
     """
     comments: list[Span] = []
     values = parse_values(source, Report(), many=source.name.endswith(".jsonl"), comments=comments)

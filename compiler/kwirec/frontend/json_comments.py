@@ -1,7 +1,7 @@
-"""Comments of JSON → the values and nodes that they belong to.
+"""Assigns the comments of a JSON file to the values and nodes that they belong to.
 
 A comment belongs to the value that ends on its line, or else to the next value. Comments after the last item of a
-list or the last attribute of an object belong to its end.
+list or the last attribute of an object belong to the end of the list or object.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonValue
 from kwirec.frontend.syntax import Comment
 
 NODES = ("fields", "commonStructs", "values")
-"""The attributes whose objects are nodes with comments of their own."""
+"""Attributes whose items are nodes with their own comments."""
 
 FILE = -1
 
 
 @dataclass(slots=True)
 class Slot:
-    """The comments before an item or attribute, and after it on its line."""
+    """The comments before an item or attribute, and after it on the same line."""
 
     before: list[Span] = field(default_factory=list)
     behind: list[Span] = field(default_factory=list)
@@ -33,13 +33,13 @@ class Slot:
 
 
 Slots = Mapping[int, Sequence[Slot]]
-"""Slots of objects and lists that have comments, by the offset of their start: a slot for each item or attribute, and
-a slot for the end. :data:`FILE` has the slots of the whole file.
+"""Slots of the objects and lists that contain comments, by start offset. Each has one slot per item or attribute, and
+one for its end. The key :data:`FILE` has the slots of the whole file.
 """
 
 
 def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
-    """Return the places of the comments of a file."""
+    """Return the slots with the comments of a file."""
     slots: dict[int, Sequence[Slot]] = {}
     pending = [(FILE, [(value.span.start, value) for value in values], comments)]
     while pending:
@@ -50,7 +50,7 @@ def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
 
 
 def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
-    """Return the values of an object or list, each with the offset where it starts, or where its attribute does."""
+    """Return the values of an object or list, each with the start offset of its attribute or, in a list, its own."""
     if isinstance(value, JsonObject):
         return [(member.key_span.start, member.value) for member in value.members]
     return [(item.span.start, item) for item in value.items] if isinstance(value, JsonArray) else []
@@ -59,7 +59,7 @@ def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
 def _slots(
     parts: Sequence[tuple[int, JsonValue]], comments: Sequence[Span]
 ) -> tuple[Sequence[Slot], list[tuple[JsonValue, list[Span]]]]:
-    """Return the slots of one object or list, and the comments within its items."""
+    """Return the slots of one object or list, and the comments inside each of its items."""
     slots = [Slot() for _ in range(len(parts) + 1)]
     inner: list[tuple[JsonValue, list[Span]]] = []
     at, line_end = 0, -1
@@ -82,7 +82,7 @@ def _slots(
 
 
 def _is_behind(comment: Span, end: int) -> bool:
-    """Return whether a comment of one line stands on the line on which something ends."""
+    """Return whether a single-line comment is on the same line as the offset ``end`` before it."""
     return end >= 0 and "\n" not in comment.text and comment.source.text.find("\n", end, comment.start) < 0
 
 
@@ -100,13 +100,13 @@ def _slots_of(value: JsonValue, slots: Slots) -> Sequence[Slot]:
 
 
 def bundle_comments(values: Sequence[JsonValue], comments: Sequence[Span]) -> list[str]:
-    """Return the comments before each definition of a bundle, as they were written."""
+    """Return the comments before each definition of a bundle, as written."""
     slots = place(values, comments)[FILE] if comments else [Slot()] * (len(values) + 1)
     return ["\n".join(span.text for span in slot.before) for slot in slots[:-1]]
 
 
 def node_comments(roots: Sequence[JsonValue], values: Sequence[JsonValue], comments: Sequence[Span]) -> _ByNode:
-    """Return the comments of each node, by the offset of its start. ``roots`` are the definitions in ``values``."""
+    """Return the comments of each node by start offset. ``roots`` are the definitions in ``values``."""
     if not comments:
         return {}
     return _Owners(place(values, comments)).all(roots, values)
@@ -121,7 +121,7 @@ class _Owners:
         self._found: _ByNode = {}
 
     def all(self, roots: Sequence[JsonValue], values: Sequence[JsonValue]) -> _ByNode:
-        """Return the comments after a definition are at its end; those before it are read as one text."""
+        """Return the comments in and after each definition. Comments after a definition belong to its end."""
         slots = self._slots[FILE]
         for number, (root, value) in enumerate(zip(roots, values, strict=False)):
             after = list(slots[number].behind)

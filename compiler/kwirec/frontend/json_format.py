@@ -1,4 +1,4 @@
-"""A definition in JSON → the same definition, laid out: attributes in their order, comments in their places."""
+"""Formats a JSON definition. Attributes keep their order, and comments keep their places."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BLANK = re.compile(r"\n[ \t\r]*\n")
 
 
 def format_json(source: Source) -> str:
-    """Return the text of a file with one definition, which has been read without a finding."""
+    """Return the formatted text of a file that has one definition and was read without findings."""
     spans: list[Span] = []
     (value,) = parse_values(source, Report(), comments=spans)
     assert isinstance(value, JsonObject)
@@ -38,7 +38,7 @@ def _object(value: JsonObject, slots: Slots) -> dict[str, object]:
     found: dict[str, object] = {}
     *own, last = slots.get(value.span.start) or [Slot()] * (len(value.members) + 1)
     for member, slot in zip(value.members, own, strict=True):
-        if isinstance(member.value, JsonObject):  # one line, in which comments have no place
+        if isinstance(member.value, JsonObject):  # written on one line, without room for comments
             slot = Slot([*slot.before, *spans_within(member.value, slots)], slot.behind)
             found[member.key] = _commented(_object(member.value, {}), slot)
         else:
@@ -70,7 +70,7 @@ def _before(slot: Slot) -> tuple[str, ...]:
 
 
 def _lines(comment: Span) -> Iterator[str]:
-    """Yield the lines of a comment as written, with one space before its words, and its stars below each other."""
+    """Yield the lines of a comment, with one space before the text and with aligned asterisks."""
     first, *others = comment.text.split("\n")
     yield tidy(first, "//")
     starred = [line.lstrip().startswith("*") for line in others]

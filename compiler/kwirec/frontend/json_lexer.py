@@ -1,7 +1,7 @@
-"""JSON with comments → tokens, each with its span.
+"""Splits JSON with comments into tokens, each with its span.
 
-Comments are ``//`` to the end of the line and ``/* */``, wherever white space is allowed. Problems are
-reported and skipped, so that a bad character does not hide the rest of the file.
+Comments extend from ``//`` to the end of the line or are enclosed in ``/* */``, wherever white space is allowed.
+Problems are reported and skipped, so that a bad character does not hide the rest of the file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwirec.diagnostics.source import Source, Span
 class Kind(enum.Enum):
     """Kinds of tokens. A word is ``true``, ``false``, ``null`` or invalid.
 
-    The text of the end is ``/*`` if an unterminated comment has swallowed the rest of the file.
+    The text of the end token is ``/*`` if an unterminated comment has swallowed the rest of the file.
     """
 
     PUNCTUATION = "punctuation"
@@ -31,7 +31,7 @@ class Kind(enum.Enum):
 
 
 class Token(NamedTuple):
-    """A named tuple, and its span made on demand: a file has thousands, most of them commas and brackets."""
+    """A token. Its span is created on demand, because a file has thousands of tokens, mostly commas and brackets."""
 
     kind: Kind
     text: str
@@ -62,13 +62,13 @@ _TOKEN = re.compile(
 )
 
 SKIPPED = re.compile(r"(?:[ \t\r\n]++|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL)
-"""Pattern of white space and comments between two tokens."""
+"""Pattern for white space and comments between two tokens."""
 
 _ESCAPE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\.", re.DOTALL)
 
 
 def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[Token]:
-    """Yield all tokens of a source, the last of kind :attr:`Kind.END`. Comments go to ``comments``."""
+    """Yield all tokens of a source, ending with :attr:`Kind.END`. Append the spans of comments to ``comments``."""
     text = source.text
     swallowed = ""
     for match in report.until_full(_TOKEN.finditer(text)):
@@ -103,7 +103,7 @@ def tokenize(source: Source, report: Report, comments: list[Span]) -> Iterator[T
 
 
 def leading_comment(text: str) -> str:
-    """Return the comment lines before the first token, without white space at their ends."""
+    """Return the comment lines before the first token, without trailing white space."""
     match = SKIPPED.match(text)
     return "\n".join(line.rstrip() for line in match[0].strip().split("\n")) if match is not None else ""
 

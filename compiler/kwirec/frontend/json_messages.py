@@ -1,7 +1,7 @@
-"""JSON values → syntax tree: the notation that Apache Kafka's message definitions are written in.
+"""Converts JSON values into a syntax tree. Apache Kafka's message definitions are written in this notation.
 
-Takes the files of every Kafka release: booleans and numbers written as strings, a single value where a list
-belongs, comments and text after the definition. ``.jsonl`` bundles hold a definition per line, either plain or
+Accepts the files of every Kafka release, including booleans and numbers written as strings, a single value in place
+of a list, comments, and text after the definition. A ``.jsonl`` bundle has one definition per line, either plain or
 as ``{"module": …, "file": …, "schema": definition}``.
 """
 
@@ -64,7 +64,7 @@ def parse_json(source: Source, report: Report) -> Document:
     spans: list[Span] = []
     values = parse_values(source, report, many=bundle, comments=spans)
     roots = [_unwrapped(value) if bundle else (value, None) for value in values]
-    if report.count(Severity.ERROR) > before:  # what is broken has no places for comments
+    if report.count(Severity.ERROR) > before:  # comments cannot be assigned in a broken file
         spans = []
     comments = node_comments([value for value, _ in roots], values, spans)
     leading = bundle_comments(values, spans) if bundle else [leading_comment(source.text)]
@@ -81,7 +81,7 @@ def parse_json(source: Source, report: Report) -> Document:
 
 
 def _unwrapped(value: JsonValue) -> tuple[JsonValue, str | None]:
-    """Return the definition of a line of a bundle, and the module that the line names."""
+    """Return the definition on one line of a bundle, and its module if the line names one."""
     if not isinstance(value, JsonObject) or all(member.key != "schema" for member in value.members):
         return value, None
     wrapper = {member.key: member.value for member in value.members}
@@ -97,7 +97,7 @@ def _is_enum(value: JsonValue) -> bool:
 
 
 def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, ...]:
-    """document: error*, in the files ``errors.json`` of all folders, in which no code and no name is used twice"""
+    """document: error*, from the ``errors.json`` files of all folders; every code and name is unique"""
     reader = _Reader(report, {})
     values = [value for source in sources for value in parse_values(source, report)]
     errors = [error for value in values for error in reader.nodes(value, "errors.json", ErrorDecl)]
@@ -124,7 +124,7 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
 
 
 def _name_fix(name: str | int, span: Span, taken: set[str]) -> Fix:
-    """Return the fix that writes the name of an error in capitals, with underscores for all other signs."""
+    """Return the fix that writes an error name in capitals and replaces all other characters with underscores."""
     if not isinstance(name, str) or not name.isascii() or _ERROR_NAME.fullmatch(name):
         return ()
     constant = re.sub("[^A-Z0-9]+", "_", name.upper()).strip("_")
@@ -148,8 +148,8 @@ def _written_twice(report: Report, member: JsonMember, first: JsonMember, what: 
 def _attributes(
     report: Report, value: JsonObject, known: Collection[str], what: str
 ) -> tuple[dict[str, JsonValue], set[str]]:
-    """Return the members of an object that have known names, and the names that misspelt ones were probably meant to
-    be.
+    """Return the known attributes of an object, and the names that its misspelt attributes were probably meant to
+    have.
     """
     values: dict[str, JsonValue] = {}
     misspelt: set[str] = set()
@@ -182,7 +182,7 @@ def _a(noun: str) -> str:
 
 
 def _plain(value: JsonValue) -> object:
-    """Return a value without its spans. ``1`` and ``true`` differ, and a wrong value equals nothing."""
+    """Return a value without its spans. ``1`` differs from ``true``, and wrong values are never equal."""
     match value:
         case JsonScalar():
             return type(value.value), value.value
@@ -195,14 +195,14 @@ def _plain(value: JsonValue) -> object:
 
 
 class _Reader:
-    """Reads nodes. A node without name or type is read to its end, too, in order to find its other mistakes."""
+    """Reads nodes. A node without a name or type is still read to its end, to find its other mistakes."""
 
     def __init__(self, report: Report, comments: Mapping[int, tuple[Comment, ...]]) -> None:
         self._report = report
         self._comments = comments
 
     def node(self, value: JsonValue, node: type[N]) -> N | None:
-        """node: object with the attributes of ``node``; ``None`` if it lacks one that has no default there"""
+        """node: object with the attributes of ``node``; ``None`` if an attribute without a default is missing"""
         what = NOUNS[node]
         if not isinstance(value, JsonObject):
             self._wrong_kind(_a(what), "an object", value)
@@ -228,7 +228,7 @@ class _Reader:
         return self._each(value, name, lambda item: self.text(item, name))
 
     def _each(self, value: JsonValue, name: str, read: Callable[[JsonValue], T | None]) -> tuple[T, ...]:
-        """items: list | single value, as Kafka's reader accepts one value for a list"""
+        """items: list | single value, because Kafka's reader accepts a single value in place of a list"""
         if isinstance(value, JsonScalar) and value.value is None:
             return ()
         if isinstance(value, JsonScalar) and name != "listeners" and name != "aliases":
@@ -245,7 +245,7 @@ class _Reader:
         return None
 
     def integer(self, value: JsonValue, name: str) -> Spanned[int] | None:
-        """integer: NUMBER | STRING that holds one"""
+        """integer: NUMBER | STRING that contains an integer"""
         match value:
             case JsonScalar(bool()):
                 pass
@@ -267,7 +267,7 @@ class _Reader:
         return None
 
     def versions(self, value: JsonValue, name: str) -> Spanned[VersionRange] | None:
-        """versions: N | N-M | N+ | none, also as a number; blank text counts as absent"""
+        """versions: N | N-M | N+ | none; N can be a JSON number, and a blank string counts as absent"""
         if not isinstance(value, JsonScalar) or type(value.value) not in (str, int):
             self._wrong_kind(f"`{name}`", "a range of versions", value)
             return None
@@ -320,7 +320,7 @@ class _Reader:
             self._report.add(codes.BAD_TYPE, what, text.span, label, helps=helps, fix=fix)
             return None
         inside = text.span.within(1 + match.start("name"), 1 + match.end("name"))
-        if inside.text != match["name"]:  # written with escapes
+        if inside.text != match["name"]:  # the name was written with escapes
             inside = text.span
         return TypeExpr(name=match["name"], array_depth=match["arrays"].count("["), span=text.span, name_span=inside)
 
@@ -347,13 +347,13 @@ REQUIRED: Mapping[type, tuple[str, ...]] = {
     EnumValueDecl: ("name", "value"),
     ErrorDecl: ("code", "name", "retriable", "about"),
 }
-"""The attributes that each definition must have. Messages need fields unless they have no version, and fields need
+"""Required attributes of each kind of node. Messages also need fields unless they have no versions, and fields need
 versions unless they are tagged.
 """
 
 
 def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
-    """Return the attributes that a definition must have, given the attributes that it has."""
+    """Return the required attributes of a node, given the attributes that it has."""
     if node is MessageDecl:
         versions = parts.get("valid_versions")
         reserved = isinstance(versions, Spanned) and versions.value == NONE
@@ -378,7 +378,7 @@ _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
 }
 
 _NEEDED = {node: [part.name for part in fields(node) if part.default is MISSING] for node in ATTRIBUTES}
-"""Attributes without a default, which every node needs."""
+"""The attributes of each kind of node that have no default."""
 
 _READERS = {
     node: {name: _BY_TYPE[attribute.type] for name, attribute in names.items()} for node, names in ATTRIBUTES.items()

@@ -1,7 +1,7 @@
-"""Tokens → a tree of spanned JSON values.
+"""Parses tokens into a tree of JSON values with spans.
 
-Every method's docstring is its grammar production. The parser recovers: after a mistake it continues at the next
-comma or bracket, so that all mistakes of a file are found in one run.
+The docstring of each parsing method is its grammar production. After a mistake, the parser continues at the next
+comma or bracket, so that one run finds all mistakes in a file.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ class JsonObject:
     members: tuple[JsonMember, ...]
     span: Span
     broken: bool = False
-    """Whether members may have been lost to a mistake, and so must not be reported as missing."""
+    """Whether members may have been lost to a mistake and must not be reported as missing."""
 
 
 JsonValue = JsonScalar | JsonArray | JsonObject | JsonWrong
 
 MAX_DEPTH = 100
-"""How deep values may nest. Kafka's definitions have about ten levels; the limit makes hostile text harmless."""
+"""The maximum nesting depth, as a guard against hostile input. Kafka's definitions have about ten levels."""
 
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _UNQUOTED = re.compile(r"(?P<quote>'?)(?P<text>[A-Za-z][A-Za-z0-9_+-]*)(?P=quote)")
 _OTHER_LANGUAGES = frozenset({"None", "nil", "undefined", "NaN", "Infinity"})
-"""Words for values that JSON writes in another way, or not at all."""
+"""Words from other languages for values that JSON writes differently or does not have."""
 _COLONS = re.compile(r":(?:[ \t]*:)*(?=[ \t]*[\"{\[0-9tfn-])")
 _BRACKETS = re.compile(r"[\s}\],]*")
 
@@ -82,9 +82,9 @@ def describe(value: JsonValue) -> str:
 def parse_values(
     source: Source, report: Report, *, many: bool = False, comments: list[Span] | None = None
 ) -> list[JsonValue]:
-    """``document: value*`` with ``many``, else ``document: value``, and a warning about anything after it.
+    """Return the values of a source. Without ``many``, return only the first and warn about any text after it.
 
-    The places of comments are added to ``comments``, in their order.
+    The spans of comments are appended to ``comments`` in order.
     """
     errors_before = report.count(Severity.ERROR)
     parser = _Parser(source, report, [] if comments is None else comments)
@@ -125,10 +125,10 @@ class _Parser:
         return token
 
     def _at(self, punctuation: str) -> bool:
-        return self.token.text == punctuation  # the text of a string has its quotes
+        return self.token.text == punctuation  # the text of a string includes its quotes
 
     def root(self) -> JsonValue:
-        """Return a value, or at least one token."""
+        """Return the next value, and consume at least one token."""
         start = self.token
         value = self.value()
         if self.token is start:
@@ -167,7 +167,7 @@ class _Parser:
         self._unexpected("a value", fix=fix if colons is None else replaced(Span(token.source, *colons.span()), ""))
         if not self._at(":"):
             return JsonWrong(token.span)
-        while self._at(":"):  # one too many, before the value
+        while self._at(":"):  # extra colons before the value
             self._advance()
         self._blamed = self.token
         return self.value()
@@ -195,7 +195,7 @@ class _Parser:
         """member: STRING ":" value"""
         if self.token.kind is not Kind.STRING:
             self._unexpected("an attribute name in double quotes", fix=self._extra_comma() or self._name_fix())
-        if self._at("{"):  # a closing brace is missing, and the next item of the enclosing list starts
+        if self._at("{"):  # a closing brace is missing, and the next item of the enclosing list starts here
             return None
         if self.token.kind not in (Kind.STRING, Kind.WORD):
             self._skip_to_separator()
@@ -228,7 +228,7 @@ class _Parser:
         return JsonArray(tuple(items), start.span.to(self._close("]", start)))
 
     def _separator(self, closing: str, start: Token) -> bool:
-        """Step over a comma. False if the list ends here, even with the wrong closing bracket."""
+        """Skip a comma. Return ``False`` if the list ends here, even with the wrong closing bracket."""
         if self._at(","):
             comma = self._advance()
             if self._at(closing) and comma is not self._blamed:
@@ -265,7 +265,7 @@ class _Parser:
         if self._at(closing):
             return self._advance().span
         if self.token.kind is Kind.END:
-            # The enclosing values end here, too, and so does an unterminated comment: report only one of them.
+            # Enclosing values and an unterminated comment end here as well. Report only one of them.
             if self.token is self._blamed or self.token.text:
                 return self.token.span
             self._blamed = self.token
@@ -281,7 +281,7 @@ class _Parser:
         return self.token.span
 
     def _skip_to_separator(self) -> None:
-        """Go to the next comma or closing bracket of this level."""
+        """Skip to the next comma or closing bracket on this level."""
         depth = 0
         while self.token.kind is not Kind.END:
             if self.token.kind is Kind.PUNCTUATION:
@@ -297,26 +297,26 @@ class _Parser:
         return replaced(self.token.span, "") if self._at(",") else ()
 
     def _name_fix(self) -> Fix:
-        """Return quotes for the name of an attribute."""
+        """Return the fix that puts an attribute name in quotes."""
         match = _UNQUOTED.fullmatch(self.token.text) if self.token.kind is Kind.WORD else None
         return replaced(self.token.span, f'"{match["text"]}"') if match is not None and self._is_name() else ()
 
     def _colon_fix(self) -> Fix:
-        """Return a colon after the name of an attribute, if its value follows."""
+        """Return the fix that inserts a colon after an attribute name, if a value follows."""
         is_value = self.token.kind in (Kind.STRING, Kind.NUMBER) or self._at("{") or self._at("[")
         return self._inserted(":") if is_value and not self._is_name() else ()
 
     def _inserted(self, sign: str) -> Fix:
-        """Return a sign after the token before this one."""
+        """Return the fix that inserts a sign after the previous token."""
         return replaced(Span(self.token.source, self._end, self._end), sign)
 
     def _is_name(self) -> bool:
-        """Return whether a colon follows this token."""
+        """Return whether a colon follows the current token."""
         match = SKIPPED.match(self.token.source.text, self.token.span.end)
         return match is not None and self.token.source.text.startswith(":", match.end())
 
     def _unexpected(self, wanted: str, *others: tuple[Span, str], fix: Fix = ()) -> None:
-        """Report the current token, unless it was already blamed for something."""
+        """Report the current token, unless it was already reported."""
         if self.token is self._blamed or (self.token.kind is Kind.END and self.token.text):
             return
         self._blamed = self.token
@@ -330,7 +330,7 @@ class _Parser:
 
 
 def _word_fix(word: Token) -> Fix:
-    """Return the value that a word can only mean: one of JSON's words, or a string without its quotes."""
+    """Return the fix that replaces a word with the JSON literal it must mean, or puts it in quotes."""
     if (known := meant(word.text, _WORDS)) is not None:
         return replaced(word.span, known)
     match = _UNQUOTED.fullmatch(word.text)

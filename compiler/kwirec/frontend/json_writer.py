@@ -1,4 +1,4 @@
-"""Syntax tree → JSON definitions, the inverse of ``json_messages``: attributes in one order, no defaults."""
+"""Writes JSON definitions, the inverse of ``json_messages``. Attribute order is fixed, and defaults are omitted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kwirec.json_text import NOTHING, Commented, definition_text
 from kwirec.versions import VersionRange
 
 END = ""
-"""The name of no attribute: the end of a node, which may have comments."""
+"""The key for comments at the end of a node, which no attribute uses."""
 
 
 def json_definition(definition: MessageDecl | EnumDecl) -> str:
-    """Return the text of the file of a message or enum, with the comment before it."""
+    """Return the text of a message or enum file, including the comment before the definition."""
     text = definition_text(_node(definition))
     return f"{definition.comment}\n{text}" if definition.comment else text
 
@@ -33,9 +33,7 @@ def _node(node: Node) -> dict[str, object]:
 
 
 def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dict[str, object]:
-    """Return the attributes of a node with the comments within it; of an attribute that is left out, they go to the
-    end.
-    """
+    """Return the attributes of a node with its comments. Comments on omitted attributes move to the end."""
     lines: dict[str, list[str]] = {}
     for comment in comments:
         if comment.attribute is not None:
@@ -45,13 +43,13 @@ def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dic
 
 
 def list_item(values: dict[str, object], comments: Sequence[Comment]) -> object:
-    """Return the attributes of a node in a list, with the comments before it."""
+    """Return the attributes of a list item, with the comments before it."""
     lines = [line for comment in comments if comment.attribute is None for line in comment_lines(comment)]
     return Commented(values, tuple(lines)) if lines else values
 
 
 def comment_lines(comment: Comment) -> Iterator[str]:
-    """Return the lines of a comment in JSON."""
+    """Return the lines of a comment as JSON comments."""
     return (f"// {line}".rstrip() for line in comment.text.split("\n"))
 
 
@@ -75,5 +73,5 @@ def _value(value: object) -> object:
 
 
 def _is_absent(name: str, value: object) -> bool:
-    """Return whether a value says no more than if it were left out."""
+    """Return whether omitting a value does not change the meaning."""
     return value is None or value is False or (value == [] and name not in ("fields", "values"))

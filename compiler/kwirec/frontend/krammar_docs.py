@@ -1,7 +1,7 @@
-"""Comments ↔ descriptions.
+"""Converts between comments and descriptions.
 
-The lines of a paragraph are one line of the description. A line of only ``//`` separates paragraphs. A line that
-starts with more than one space, or as an item of a list, stays a separate line. Any other text is written in quotes.
+The lines of a paragraph become one line of the description. A line with only ``//`` separates paragraphs. A line that
+starts with more than one space, or like a list item, remains a separate line. Any other text is written in quotes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _OWN_LINE = re.compile(r"\s|[-*] ")
 
 
 def read_doc(lines: Iterable[str]) -> str:
-    """Return the description that comment lines give, without their ``//`` and the space after it."""
+    """Return the description in comment lines, which are passed without ``//`` and the space after it."""
     texts = list(lines)
     while texts and not texts[-1]:
         texts.pop()
@@ -35,9 +35,7 @@ def read_doc(lines: Iterable[str]) -> str:
 
 
 def write_doc(text: str, width: int = WIDTH) -> list[str]:
-    """Return the lines of a description, the inverse of :func:`read_doc`. ``width`` is the maximum characters of a
-    line.
-    """
+    """Return a description as lines of about ``width`` characters, the inverse of :func:`read_doc`."""
     if not text:
         return []
     if text.replace("\n", "").isprintable() and not text.startswith('"'):
@@ -50,7 +48,7 @@ def write_doc(text: str, width: int = WIDTH) -> list[str]:
 
 
 def _fill(text: str, width: int) -> Iterator[str]:
-    """``text`` in lines, broken at single spaces after which the next word does not look like an item of a list."""
+    """Yield ``text`` in lines. Break only at single spaces, and never so that a line looks like a list item."""
     start = 0
     while len(text) - start > width and (end := _line_end(text, start, width)):
         yield text[start:end]
@@ -59,9 +57,7 @@ def _fill(text: str, width: int) -> Iterator[str]:
 
 
 def _line_end(text: str, start: int, width: int) -> int:
-    """Return the last place within the width where a line may end, or else the first place after the width, or else
-    0.
-    """
+    """Return where a line may end: the last place within the width, else the first place after it, else 0."""
     end = 0
     at = text.find(" ", start + 1)
     while at >= 0 and not (end and at > start + width):
@@ -72,10 +68,9 @@ def _line_end(text: str, start: int, width: int) -> int:
 
 
 def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None]:
-    """Return the description of a field and the description of its struct, a last paragraph that starts with the
-    struct's name.
+    """Return the descriptions of a field and of its struct.
 
-    The second is ``None`` if the paragraph does not exist.
+    The struct's description is the last paragraph if it starts with the struct's name, otherwise ``None``.
     """
     start = max((number + 1 for number, line in enumerate(lines) if not line), default=0)
     if start < len(lines) and lines[start].startswith(f"{struct}:"):
@@ -85,7 +80,7 @@ def split_struct_doc(lines: Sequence[str], struct: str) -> tuple[str, str | None
 
 
 def join_struct_doc(doc: str, struct: str, struct_doc: str, width: int = WIDTH) -> list[str]:
-    """Return the lines for both descriptions, the inverse of :func:`split_struct_doc`."""
+    """Return the comment lines for both descriptions, the inverse of :func:`split_struct_doc`."""
     lines = write_doc(doc, width)
     if not struct_doc:
         is_clear = split_struct_doc(lines, struct)[1] is None

@@ -1,4 +1,4 @@
-"""Fields of the syntax tree → lines, without what their struct implies: the inverse of ``krammar_fields``."""
+"""Writes fields as lines, the inverse of ``krammar_fields``. Omits facts that their struct implies."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ NEVER = "fields of no version"
 
 
 def comment_lines(texts: Iterable[str], indent: str) -> Iterator[str]:
-    """Yield texts as comments. An empty text separates paragraphs."""
+    """Yield each text as a comment line. An empty text separates paragraphs."""
     return (f"{indent}{COMMENT} {text}" if text else f"{indent}{COMMENT}" for text in texts)
 
 
 def remark_lines(comments: Iterable[Comment], indent: str = "") -> Iterator[str]:
-    """Comments that are no descriptions, as lines."""
+    """Yield the lines of comments that are not descriptions."""
     return (f"{indent}{REMARK} {line}".rstrip() for comment in comments for line in comment.text.split("\n"))
 
 
@@ -134,9 +134,7 @@ class _FieldWriter:
         return written.name
 
     def _nullable(self) -> str | None:
-        """Return the text after ``nullable``, empty if the field is nullable in all its versions, ``None`` if it
-        never is.
-        """
+        """Return the suffix of ``nullable``: empty if the field is always nullable, ``None`` if it never is."""
         versions = _range(self._decl.nullable_versions)
         if self._decl.nullable_versions is None or versions is None or versions == NONE:
             return None

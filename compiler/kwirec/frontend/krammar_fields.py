@@ -1,7 +1,8 @@
-"""Fields as written → fields of the syntax tree, with omitted facts filled in from the surrounding struct.
+"""Converts parsed fields into fields of the syntax tree and fills in omitted facts from the enclosing struct.
 
-A field without versions has the versions of its struct. A tag without versions applies to all of them that are
-flexible. A field that is nullable in all its versions is null by default, as in franz-go, unless ``(empty)`` follows.
+A field without versions has the versions of its struct. A tag without versions applies to all flexible versions of
+the struct. A field that is nullable in all its versions is null by default, as in franz-go, unless ``(empty)``
+follows its type.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ DEFAULT_TIMEOUT = "15000"
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The struct around fields: its name, its versions, and the flexible versions of the message."""
+    """The struct that contains fields: its name and versions, and the flexible versions of the message."""
 
     struct: str
     versions: VersionRange
@@ -39,23 +40,23 @@ class Scope:
 
 
 def field_decls(fields: Iterable[WrittenField], scope: Scope, context: Context) -> tuple[FieldDecl, ...]:
-    """Return the fields of a struct; those whose type cannot be read are left out."""
+    """Return the fields of a struct, without fields whose type cannot be read."""
     read = (_field(written, scope, context) for written in context.report.until_full(fields))
     return tuple(one for one in read if one is not None)
 
 
 def comment_texts(comment: Iterable[Line]) -> list[str]:
-    """Return the texts of the lines of a description, without ``//`` and the space after it."""
+    """Return the lines of a description, without ``//`` or the space after it."""
     return [line.text.removeprefix(COMMENT).removeprefix(" ") for line in comment if not _is_remark(line)]
 
 
 def remarks(comment: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
-    """Return the comments among these lines that are no description."""
+    """Return the comments among these lines that are not part of a description."""
     return loose_comments(filter(_is_remark, comment), source, attribute)
 
 
 def loose_comments(lines: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
-    """Return a comment for each of these lines, which are no descriptions."""
+    """Return a comment for each non-empty line. The lines are not part of a description."""
     return tuple(
         Comment(
             text=line.text.removeprefix(REMARK).removeprefix(COMMENT).removeprefix(" ").rstrip(),
@@ -79,7 +80,7 @@ def _field(written: WrittenField, scope: Scope, context: Context) -> FieldDecl |
     effective = (versions or tagged or Spanned(scope.versions, written.span)).value
     type_ = read_type(written.type, context)
     if type_ is None:
-        field_decls(written.fields, Scope("", effective, scope.flexible), context)  # for their mistakes
+        field_decls(written.fields, Scope("", effective, scope.flexible), context)  # to report their mistakes
         return None
     _report_traps(items, type_, context)
     name = type_.name or auto_name(scope.struct, written.name.value, type_.depth)
@@ -115,8 +116,8 @@ def _enum(type_: WrittenType) -> Spanned[str] | None:
 def _versions(
     written: WrittenField, items: Found, scope: Scope
 ) -> tuple[Spanned[VersionRange] | None, Spanned[VersionRange] | None]:
-    """``versions`` and ``taggedVersions``: with versions and a tag, a field is tagged in all of them, unless
-    ``tagged`` says in which."""
+    """Return ``versions`` and ``taggedVersions``. A field with versions and a tag is tagged in all of them, unless
+    ``tagged`` limits the range."""
     own: Spanned[VersionRange] | None = items.get("versions") or items.get("never")
     tagged: Spanned[VersionRange] | None = items.get("tagged_versions")
     implied = Spanned(scope.versions, written.name.span)
@@ -142,9 +143,7 @@ def _default(type_: WrittenType, effective: VersionRange) -> Spanned[Literal] | 
 
 
 def null_by_default(is_nullable: bool, nullable: VersionRange | None, effective: VersionRange) -> bool:
-    """Return whether a field is null unless it is set: what can be null in all its versions, if nothing else is
-    written.
-    """
+    """Return whether a field without a written default is null by default: it is nullable in all its versions."""
     return is_nullable and (nullable is None or nullable.covers(effective))
 
 
@@ -156,7 +155,7 @@ def _comment_span(written: WrittenField) -> Span:
 
 
 def _special(written: WrittenField, items: Found, scope: Scope, context: Context) -> FieldDecl:
-    """special: ("ThrottleMillis" | "TimeoutMillis") ["(" INT ")"]: an int32 with a description of its own"""
+    """special: ("ThrottleMillis" | "TimeoutMillis") ["(" INT ")"]: an int32 with a predefined description"""
     is_throttle = written.name.value == "ThrottleMillis"
     number = written.type.value
     if is_throttle:
@@ -183,7 +182,7 @@ def _special(written: WrittenField, items: Found, scope: Scope, context: Context
 
 
 def _report_traps(items: Found, type_: WrittenType, context: Context) -> None:
-    """Report what franz-go reads, and then writes other bytes than Kafka without an error."""
+    """Report definitions that franz-go accepts but encodes differently from Kafka."""
     if not context.franz_go or "tag" not in items:
         return
     tag: Spanned[int] = items["tag"]
@@ -206,7 +205,7 @@ def _report_traps(items: Found, type_: WrittenType, context: Context) -> None:
 
 
 def _singular(name: str) -> str:
-    """Return the name of one of many, as franz-go forms it."""
+    """Return the singular of a plural name, as franz-go forms it."""
     if name.endswith("us"):
         return name
     if name.endswith(("ches", "shes", "sses", "xes", "zes")):
@@ -215,5 +214,5 @@ def _singular(name: str) -> str:
 
 
 def auto_name(struct: str, field: str, depth: int) -> str:
-    """Return the name of an inline struct without a name: the names of the surrounding struct and of the field."""
+    """Return the name of an unnamed inline struct, made of the names of the enclosing struct and the field."""
     return struct + (_singular(field) if depth else field)

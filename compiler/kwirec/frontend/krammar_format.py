@@ -1,5 +1,4 @@
-"""Definitions in the indentation notation → the same definitions, laid out: blocks, words and comments in their
-order.
+"""Formats definitions in the indentation notation. Blocks, words and comments keep their order.
 
 One space separates words, and an empty line separates blocks. A comment is indented like the line after it.
 """
@@ -16,7 +15,7 @@ from kwirec.frontend.krammar_parser import Block, WrittenEnum, WrittenField, Wri
 
 
 def format_krammar(source: Source) -> str:
-    """Return the text of a file that has been read without an error."""
+    """Return the formatted text of a file that was read without errors."""
     blocks = ["\n".join(_block(block)) for block in parse_blocks(source, Report())]
     return "\n\n".join(blocks) + "\n"
 

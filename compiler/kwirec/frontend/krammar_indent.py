@@ -1,7 +1,7 @@
-"""Text in the indentation notation with other indentation → the same with two spaces for each level.
+"""Reindents text in the indentation notation with two spaces per level.
 
-A line that is indented more than the one before is a level below it: by tabs, any number of spaces, or both. One that
-is indented less is on the level of a line above it.
+A line that is indented further than the line before it, by tabs, spaces or both, is one level deeper. A line that is
+indented less is on the level of an earlier line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from kwirec.frontend.krammar_lexer import COMMENT, INDENT
 
 
 def reindented(text: str) -> str | None:
-    """Return the text, or ``None`` if a line is indented less than the line before and like no line above it."""
+    """Return the reindented text, or ``None`` if the indentation of a line matches no earlier level."""
     lines: list[str] = []
     levels = [""]
     for line in text.split("\n"):

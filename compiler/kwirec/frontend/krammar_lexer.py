@@ -1,7 +1,7 @@
-"""Text in the indentation notation → lines with their levels.
+"""Splits text in the indentation notation into lines with their levels.
 
-Two spaces are a level. Tabs and odd numbers of spaces are reported, and read as the level that was probably meant.
-Comments are lines too, so that no text of a file is lost.
+Each level is two spaces. Tabs and odd numbers of spaces are reported and read as the level that was probably meant.
+Comments are lines too, so that no text is lost.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kwirec.diagnostics.source import Source, Span
 INDENT = "  "
 COMMENT = "//"
 REMARK = "//#"
-"""Start of a comment that is no description."""
+"""The start of a comment that is not part of a description."""
 
 
 class LineKind(enum.Enum):
@@ -29,9 +29,9 @@ class LineKind(enum.Enum):
 
 @dataclass(slots=True)
 class Line:
-    """A line without indentation and white space at its end. ``start`` is the offset of ``text`` in the source.
+    """A line without indentation or trailing white space. ``start`` is the offset of ``text`` in the source.
 
-    ``is_reported`` if its level is a guess, because its indentation is wrong.
+    ``is_reported`` is true if the indentation is wrong and the level therefore a guess.
     """
 
     kind: LineKind
@@ -41,12 +41,12 @@ class Line:
     is_reported: bool = False
 
     def span(self, source: Source, start: int = 0, end: int | None = None) -> Span:
-        """Return the whole line, or a part of it."""
+        """Return the span of the line or of a part of it."""
         return Span(source, self.start + start, self.start + (len(self.text) if end is None else end))
 
 
 def read_lines(source: Source, report: Report) -> Iterator[Line]:
-    """Yield all lines of a source. A run of lines with tabs is one finding, every other line one of its own."""
+    """Yield all lines of a source. Consecutive lines with tabs are reported once, other bad lines individually."""
     offset, tabbed = 0, False
     for written in report.until_full(source.text.split("\n")):
         body = written.rstrip(" \t\r")

@@ -1,8 +1,7 @@
-"""Documents → documents whose messages are complete: named structs and enums of all files, in the messages that use
-them.
+"""Completes messages with the named structs and enums that they use, which may be in other files.
 
-The name of a struct refers to the struct in its own file, or else to the first in all files. Each message gets copies
-of the structs that it uses as its common structs. Facts that their fields omit depend on the message.
+A struct name refers to the struct in the same file, or else to the first struct with this name in any file. Each
+message gets copies of the structs that it uses as common structs. Facts that their fields omit depend on the message.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from kwirec.versions import VersionRange
 
 @dataclass(frozen=True)
 class _Known:
-    """A named struct and its place among everything that is defined."""
+    """A named struct and its place: the index of its file and its offset."""
 
     struct: NamedStruct
     place: tuple[int, int]
 
 
 def link(documents: Iterable[Document], report: Report) -> tuple[Document, ...]:
-    """Return the documents with structs and enums in the messages that use them. JSON files have nothing to link."""
+    """Return the documents with structs and enums added to the messages that use them. JSON files do not change."""
     documents = tuple(documents)
     if not any(document.notation == "krammar" for document in documents):
         return documents
@@ -64,8 +63,8 @@ class _Linker:
                 self._define(struct, number)
 
     def _define(self, struct: NamedStruct, number: int) -> None:
-        """Define a struct for its file, and for all files if its name is new. Report a second struct with the name in
-        the file, or in franz-go's dialect in any file.
+        """Define a struct for its file, and for all files if its name is new. Report a second struct of the same name
+        in the file or, in franz-go's dialect, in any file.
         """
         known = _Known(struct, (number, struct.span.start))
         local = self._local.setdefault((number, struct.name.value), known)
@@ -99,7 +98,7 @@ class _Linker:
         return replace(message, valid_versions=Spanned(VersionRange(0, highest), message.name.span))
 
     def _common_structs(self, message: MessageDecl, number: int) -> tuple[StructDecl, ...]:
-        """Return the message's own common structs and copies of the named ones that it reaches, in their order."""
+        """Return the message's own common structs and copies of the named structs that it uses, in source order."""
         found = {struct.name.value: ((number, struct.span.start), struct) for struct in message.common_structs}
         inline = {one.type.name for one in walk_field_decls(message.fields) if one.fields is not None}
         pending = [((number, message.span.start), message.fields or ())]
@@ -139,9 +138,7 @@ class _Linker:
             )
 
     def _typed(self, fields: Iterable[FieldDecl]) -> tuple[FieldDecl, ...]:
-        """Return the fields. A field with an enum gets its integer type. A later pass reports an enum that does not
-        exist.
-        """
+        """Return the fields with enums replaced by their integer types. A later pass reports unknown enums."""
         return tuple(
             replace(
                 one,
@@ -156,7 +153,7 @@ class _Linker:
         return replace(written, name="int8" if enum is None else enum.value_type.value)
 
     def report_unused(self) -> None:
-        """Report the structs that no message uses: they are no part of the protocol."""
+        """Report the structs that no message uses, because they are left out of the protocol."""
         for (_, name), known in self._local.items():
             if known.place not in self._used:
                 what = f"no message uses struct `{name}`: it is left out"
@@ -164,9 +161,7 @@ class _Linker:
 
 
 def _numbers(message: MessageDecl) -> Iterator[int]:
-    """Yield the versions that a message and its fields name: without ``max version``, the highest of them is the
-    last.
-    """
+    """Yield the versions named by a message and its fields. Without ``max version``, the highest is the last one."""
     nodes: tuple[MessageDecl | StructDecl | FieldDecl, ...] = (message, *message.common_structs)
     for node in (*nodes, *all_field_decls(message.fields, message.common_structs)):
         for _, written in ranges(node):

@@ -1,7 +1,7 @@
-"""Blocks as written → the messages, enums and named structs of a document.
+"""Converts parsed blocks into the messages, enums and named structs of a document.
 
-A request names its api key and its highest version, and the ``XResponse =>`` after it inherits both. Structs with
-``not top level`` are for the messages that name them as the type of a field, or for the message that ``of`` names.
+A request states its api key and highest version, and the ``XResponse =>`` after it inherits both. A struct with
+``not top level`` belongs to the messages that use it as a field type, or only to the message that ``of`` names.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from kwirec.versions import ALL, MAX_VERSION, NONE, VersionRange
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A struct with the modifiers in its head."""
+    """A struct and the modifiers in its head."""
 
     written: WrittenStruct
     modifiers: Found
@@ -109,7 +109,7 @@ class _Reader:
         )
 
     def _loose_comments(self, heads: Sequence[Head]) -> Iterator[Span]:
-        """Yield the comments of version fields, which are no part of messages."""
+        """Yield the comments on version fields, which are not part of messages."""
         for head in heads:
             if "version_field" in head and head.written.fields and (lines := head.written.fields[0].comment):
                 yield lines[0].span(self._source).to(lines[-1].span(self._source))
@@ -150,14 +150,14 @@ class _Reader:
         )
 
     def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
-        """Return the comments of a block that do not describe it, which are before ``attribute`` in JSON or at its
-        end.
+        """Return the comments of a block that do not describe it. In JSON, they are before ``attribute`` or at the
+        end of the node.
         """
         before = remarks(written.comment, self._source, attribute)
         return (*before, *loose_comments([*written.trailing, *written.after], self._source, ""))
 
     def _is_response(self, head: Head) -> bool:
-        """response: NAME "Response =>" without a key of its own"""
+        """response: NAME "Response =>" without its own key"""
         if "api_key" in head or "max" in head or "version_field" in head:
             return False
         kind = head.get("type")
@@ -212,7 +212,7 @@ class _Reader:
             )
 
     def _fields(self, head: Head) -> list[WrittenField]:
-        """Return the fields; without the first where that is the version, which is not part of a message here."""
+        """Return the fields, without a leading version field, which is not part of the message."""
         fields = head.written.fields
         if "version_field" not in head:
             return fields
@@ -229,7 +229,7 @@ class _Reader:
 
     def struct(self, head: Head) -> None:
         """struct: NAME " => not top level" [", no encoding"] [", flexible v" INT "+"]"""
-        _struct_decl(head, ALL, NONE, self._context)  # for its mistakes
+        _struct_decl(head, ALL, NONE, self._context)  # to report its mistakes
         silent = Context(Report(), franz_go=False)
         self._structs.append(
             NamedStruct(
@@ -283,7 +283,7 @@ class _Reader:
 
 
 def open_versions(message: MessageDecl) -> VersionRange:
-    """Return the versions of fields that name none: the message's lowest version and all above."""
+    """Return the versions of fields without their own range: the message's lowest version and all later ones."""
     low = message.valid_versions.value.low if message.valid_versions is not None else 0
     return VersionRange(low, MAX_VERSION)
 
@@ -305,7 +305,7 @@ def _struct_decl(head: Head, versions: VersionRange, flexible: VersionRange, con
 
 
 def _struct_comments(written: WrittenStruct) -> tuple[Comment, ...]:
-    """Return the comments of a struct that do not describe it; an empty line may part them from it."""
+    """Return the comments of a struct that do not describe it, including comments before a preceding empty line."""
     source = written.span.source
     before = (*loose_comments(written.banner, source), *remarks(written.comment, source))
     return (*before, *loose_comments([*written.trailing, *written.after], source, ""))

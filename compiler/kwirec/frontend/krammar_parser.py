@@ -1,7 +1,7 @@
-"""Lines → a tree of blocks as written: structs with their modifiers and fields, and enums.
+"""Parses lines into blocks: structs with their modifiers and fields, and enums.
 
-Every function's docstring is its grammar production; ``INDENT`` is two spaces for each level, ``COMMENT`` a line that
-starts with ``//``. The parser recovers at the next line, so that all mistakes of a file are found in one run.
+The docstring of each parsing method is its grammar production. ``INDENT`` is two spaces per level, and ``COMMENT`` is
+a line that starts with ``//``. The parser recovers at the next line, so that one run finds all mistakes in a file.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from kwirec.frontend.krammar_lexer import Line, LineKind, read_lines
 from kwirec.frontend.syntax import Spanned
 
 MAX_DEPTH = 100
-"""How deep fields may nest; the limit makes hostile text harmless."""
+"""The maximum nesting depth of fields, as a guard against hostile input."""
 
 MAX_PIECES = 100
-"""Maximum modifiers or items of a line, for the same reason."""
+"""The maximum number of modifiers or items on a line, for the same reason."""
 
 SPECIAL = ("ThrottleMillis", "TimeoutMillis")
 """Fields that are written without a type."""
@@ -31,14 +31,14 @@ NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _STRUCT = re.compile(rf"(?P<name>{NAME})(?P<space> *)=>(?P<modifiers>.*)")
 _ENUM = re.compile(rf"(?P<name>{NAME})(?P<space> +)(?P<type>[a-z][a-z0-9]*)(?P<style> +camelcase)?(?P<end> *)\(")
 FRANZ_GO_VALUE = re.compile("[A-Z_a-z]+")
-"""Pattern of the names of values in franz-go, which also rejects negative numbers."""
+"""Pattern for the enum value names that franz-go accepts. franz-go also rejects negative values."""
 _VALUE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]{1,99}|[0-9]{1,99})): *(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _FIELD = re.compile(rf"(?P<name>{NAME})(?P<colon>[ :]+)")
 _TYPE_AND_ITEMS = re.compile(
     r"(?:(?:nullable|enum-|\[|=>)[^\s:]*|"
     rf"(?:{'|'.join(NUMBERS)}|string|uuid|bytes|records)(?:\([^\s:]*\))?)(?: *//.*)?"
 )
-"""Text after the name of a field that starts with its type."""
+"""Pattern for the text after a field name if the text starts with a type."""
 _SPECIAL = re.compile(rf"(?P<name>{'|'.join(SPECIAL)})(?:\((?P<value>[0-9]{{1,9}})\))?(?= *(?://|$))")
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|$)')
 _PIECE = re.compile(r'(?:"(?:[^"\\]++|\\.)*+(?:"|$)|[^",]++)++')
@@ -46,7 +46,7 @@ _PIECE = re.compile(r'(?:"(?:[^"\\]++|\\.)*+(?:"|$)|[^",]++)++')
 
 @dataclass(slots=True)
 class WrittenField:
-    """A field: ``type`` is the text between its name and its items. ``special`` is the number of a special field."""
+    """A field. ``type`` is the text between its name and its items, or the number of a special field."""
 
     span: Span
     name: Spanned[str]
@@ -59,8 +59,8 @@ class WrittenField:
 
 @dataclass(slots=True)
 class WrittenStruct:
-    """A block with fields. ``banner`` has the comments before it that an empty line parts from it, ``trailing`` those
-    after its last field, and ``after`` those after the last block of a file."""
+    """A block with fields. ``banner`` has the comments that an empty line separates from the block, ``trailing`` the
+    comments after its last field, and ``after`` the comments after the last block of a file."""
 
     span: Span
     name: Spanned[str]
@@ -82,7 +82,7 @@ class WrittenValue:
 
 @dataclass(slots=True)
 class WrittenEnum:
-    """A block of named values, with the comments around them as in a struct."""
+    """A block of named values, with the same kinds of comments as a struct."""
 
     span: Span
     name: Spanned[str]
@@ -148,14 +148,12 @@ class _Parser:
         else:
             helps = ["a block starts with `Name =>`, followed by fields that are indented by two spaces"]
             self._unexpected(line.span(self._source), "expected a struct or an enum", helps=helps)
-        if self._line is not None and self._line.level:  # what belongs to the head that could not be read
+        if self._line is not None and self._line.level:  # the block of the unreadable head
             self.fields(1)
         return None
 
     def _stray(self, line: Line, blocks: list[Block]) -> None:
-        """Report an indented line outside of a struct. Fields after an empty line are added to the struct before it,
-        if any.
-        """
+        """Report an indented line outside a struct. Fields after an empty line are added to the preceding struct."""
         last = blocks[-1] if blocks else None
         others = [(last.name.span, "an empty line ended this")] if last is not None else []
         self._report.add(
@@ -182,13 +180,13 @@ class _Parser:
         return WrittenStruct(line.span(self._source).to(end), name, modifiers, comment, banner, fields, trailing)
 
     def fields(self, level: int) -> list[WrittenField]:
-        """fields(n): (COMMENT | field(n))*, up to an empty line or one of a lower level"""
+        """fields(n): (COMMENT | field(n))*, up to an empty line or a line of a lower level"""
         fields: list[WrittenField] = []
         while (line := self._line) is not None and line.kind is not LineKind.BLANK:
             if line.kind is LineKind.COMMENT:
                 if (
                     not line.level and level
-                ):  # franz-go ends a struct here; a comment at the margin is the next block's
+                ):  # franz-go ends a struct here, and an unindented comment belongs to the next block
                     break
                 self._comment.append(line)
                 self._advance()
@@ -264,7 +262,7 @@ class _Parser:
         return WrittenField(line.span(self._source), name, type_, self._items(line, end), comment)
 
     def _items_start(self, text: str, start: int) -> int:
-        """Return the place of the ``//`` before the items, or the end. A quoted default may contain ``//``, too."""
+        """Return the index of the ``//`` before the items, or the end. A quoted default may also contain ``//``."""
         end, quote = text.find("//", start), text.find('"', start)
         if 0 <= quote < end and (string := _STRING.match(text, quote)) is not None:
             end = text.find("//", string.end())

@@ -1,4 +1,4 @@
-"""The types of fields: text → what it says of name, arrays, null and default."""
+"""Parses the type of a field: its name, array depth, nullability and default."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ _ARRAYS = (
     re.compile(r"\[\](?P<element>[A-Za-z][A-Za-z0-9_]*)"),
     re.compile(r"\[(?P<element>=>)\] *(?P<name>[A-Za-z][A-Za-z0-9_]*)"),
 )
-"""Arrays as other notations write them, and the name of an entry after its array."""
+"""Patterns for arrays written as in other notations, and for a struct name after its array."""
 _LENGTH = re.compile(r"length-field-minus => [A-Za-z0-9_]+ - [0-9]+")
 
 ENUM = "enum-"
 EMPTY = "empty"
-"""The default of a field that could be null, but is empty unless it is set."""
+"""The default of a nullable field that is empty instead of null."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where findings go. In the dialect of franz-go, every extension is one."""
+    """The report for findings, and the dialect. In franz-go's dialect, every extension is a finding."""
 
     report: Report
     franz_go: bool
 
     def extension(self, span: Span, what: str, help: str = "") -> None:
-        """Return a note that franz-go does not know ``what``, where only its own dialect is expected."""
+        """Report that franz-go does not know ``what``, if the file is in its dialect."""
         if self.franz_go:
             self.report.add(codes.NOT_FRANZ_GO, f"franz-go does not know {what}", span, helps=[help])
 
 
 @dataclass(slots=True)
 class WrittenType:
-    """A type with its nullability. ``name`` is the name of a primitive, an enum or a struct, empty for a nameless
-    inline struct.
+    """A type with its nullability.
 
-    ``nullable`` is the range that was written, ``None`` for all versions of the field if it ``is_nullable``.
+    ``name`` is the name of a primitive, an enum or a struct. It is empty for an unnamed inline struct. ``nullable``
+    is the range as written. If it is ``None`` and ``is_nullable`` is true, all versions of the field are nullable.
     """
 
     span: Span
@@ -80,14 +80,14 @@ def read_range(text: str) -> VersionRange | None:
 
 
 def range_text(versions: VersionRange) -> str:
-    """``v3+``, ``v0-v3`` or ``none``."""
+    """Return a range as text: ``v3+``, ``v0-v3`` or ``none``."""
     if versions == NONE:
         return "none"
     return f"v{versions.low}+" if versions.high == MAX_VERSION else f"v{versions.low}-v{versions.high}"
 
 
 def quoted(text: str) -> str | None:
-    """Return the text in double quotes, written as in JSON; ``None`` if it is not."""
+    """Return the value of a JSON string, or ``None`` if the text is not a valid one."""
     try:
         value = json.loads(text)
         value.encode()
@@ -253,7 +253,7 @@ class _TypeReader:
         self._context.report.add(codes.BAD_TYPE, what, span, label, helps=helps, fix=self._array())
 
     def _array(self) -> Fix:
-        """Return the fix for an array in another form."""
+        """Return the fix for an array written as in another notation."""
         for form in _ARRAYS:
             if (match := form.fullmatch(self._text)) is not None:
                 return replaced(self._part(0, len(self._text)), f"[{''.join(match.groups())}]")

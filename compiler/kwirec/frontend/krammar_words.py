@@ -1,7 +1,7 @@
 """The words of the indentation notation, in the heads of structs and at the ends of fields.
 
-Most words say an attribute, and its row in ``syntax`` has them. This module has all other words. The type of an
-attribute decides how its value is read and printed.
+Most words stand for an attribute, whose row in ``syntax`` defines them. All other words are defined here. The type of
+an attribute determines how its value is read and written.
 """
 
 from __future__ import annotations
@@ -33,27 +33,25 @@ WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
 _NEARLY_RANGE = re.compile(r"v?[0-9.]+ *([-+~.:,] *v?[0-9.]*)*|[<>=]+ *v?[0-9]+|v\S*")
 
 Found = dict[str, Any]
-"""Values with their places by the names of their attributes. Words that can be repeated have a tuple."""
+"""Values with their spans, by attribute name. Words that can be repeated have a tuple of values."""
 
 
 @dataclass
 class Losses:
-    """Attributes that are left out, with the places of their uses: invalid names and, in franz-go's dialect,
-    extensions.
-    """
+    """Facts that are left out, with their spans: invalid names and, in franz-go's dialect, extensions."""
 
     franz_go: bool
     uses: dict[str, list[Span]] = field(default_factory=dict)
 
     def keeps(self, what: str, span: Span) -> bool:
-        """Return whether an extension is written; if not, it is lost."""
+        """Return whether an extension can be written. Otherwise, record its loss."""
         if self.franz_go:
             self.uses.setdefault(what, []).append(span)
         return not self.franz_go
 
 
 def word_text(text: str) -> str:
-    """Return a word as it is, any other text in quotes."""
+    """Return a word unchanged, and any other text in quotes."""
     return text if re.fullmatch(WORD, text) and not text.startswith('"') else json_line(text)
 
 
@@ -75,7 +73,7 @@ def _names(text: str, span: Span) -> tuple[Spanned[str], ...]:
 
 
 _Kind = tuple[str, Callable[[str, Span], Any]]
-"""The pattern of the text after a word, and a reader for it, which gives ``None`` for a version that is too large."""
+"""The pattern of the text after a word, and its reader, which returns ``None`` for a version that is too large."""
 
 
 def _kind(pattern: str, read: Callable[[str], Any]) -> _Kind:
@@ -94,7 +92,7 @@ _KINDS: Mapping[object, _Kind] = {
     "range": _kind(f" {RANGE}", read_range),
     "none": _kind("", lambda _: NONE),
 }
-"""By the type of the attribute, or the name of a kind that only words have."""
+"""Kinds by attribute type, or by name if no attribute type determines the kind."""
 
 
 def _kind_of(row: Attribute, word: Word) -> _Kind:
@@ -121,7 +119,7 @@ def _text(written: Any) -> str:
 
 
 class Vocabulary:
-    """All words of one place. The messages of the reader use ``lacks``, ``help``, and for extensions ``effect``."""
+    """The words that are valid in one place. Findings use ``lacks`` and ``help``, and ``effect`` for extensions."""
 
     def __init__(self, *rows: Attribute, lacks: str, help: str, effect: str = "") -> None:
         self._words = {row.name: (row.word, _kind_of(row, row.word)) for row in rows if row.word is not None}
@@ -132,7 +130,7 @@ class Vocabulary:
         self._effect = effect
 
     def read(self, parts: Iterable[Spanned[str]], context: Context) -> tuple[Found, bool]:
-        """words: word (", " word)*, as values and whether all words are known"""
+        """words: word (", " word)*; return the values and whether all words are known"""
         found: Found = {}
         first: dict[str, Spanned[str]] = {}
         is_known, parts = True, list(parts)
@@ -158,11 +156,11 @@ class Vocabulary:
         return found, is_known
 
     def attributes(self, found: Found) -> Found:
-        """Return the attributes that words give as they are."""
+        """Return the values that become attributes unchanged."""
         return {name: value for name, value in found.items() if not self._words[name][0].code}
 
     def texts(self, node: FieldDecl | MessageDecl, losses: Losses) -> Iterator[str]:
-        """Yield words and values of a node, the inverse of :meth:`attributes`."""
+        """Yield the words and values of a node, the inverse of :meth:`attributes`."""
         for name, (word, _) in self._words.items():
             written = None if word.code else getattr(node, name)
             for one in written or () if word.repeats else [written]:
@@ -191,7 +189,7 @@ class Vocabulary:
         context.report.add(codes.UNKNOWN_ATTRIBUTE, what, part.span, helps=[help], fix=fix)
 
     def _slip(self, part: Spanned[str], parts: Iterable[Spanned[str]]) -> Fix:
-        """Return the fix for a misspelt word that no other part has."""
+        """Return the fix for a misspelt word, unless another part already has the word."""
         matches = (self._pattern.fullmatch(other.value) for other in parts)
         taken = {match.lastgroup for match in matches if match is not None}
         free = (word for name, (word, _) in self._words.items() if name not in taken)
@@ -205,7 +203,7 @@ class Vocabulary:
 
 
 def bad_range(text: str, span: Span, context: Context) -> None:
-    """Report a range of versions that is none."""
+    """Report an invalid version range."""
     label = f"versions are int16, the largest is {MAX_VERSION}" if re.fullmatch(RANGE, text) else ""
     context.report.add(
         codes.BAD_VERSION_RANGE,
@@ -218,7 +216,7 @@ def bad_range(text: str, span: Span, context: Context) -> None:
 
 
 def _range_fix(text: str, span: Span) -> Fix:
-    """Return the fix for a range at the end of a word, if only one was meant."""
+    """Return the fix for an invalid range at the end of a part, if its meaning is clear."""
     near = nearly_range(text) if span.text.endswith(text) else None
     return replaced(Span(span.source, span.end - len(text), span.end), range_text(near)) if near else ()
 

@@ -1,7 +1,7 @@
-"""Syntax tree → text in the indentation notation, the inverse of ``krammar_messages``.
+"""Writes a syntax tree as text in the indentation notation, the inverse of ``krammar_messages``.
 
-Extensions express the facts that franz-go's own notation lacks. In its dialect such facts are left out and reported.
-Facts without words in either notation are reported in both.
+Extensions express facts that franz-go's notation lacks. In franz-go's dialect, such facts are omitted and reported.
+Facts that neither dialect can express are always reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Definition = MessageDecl | EnumDecl
 
 
 def krammar_text(definitions: Sequence[Definition], report: Report, *, franz_go: bool = False) -> str:
-    """Return the text of one file with these messages and enums. Facts that it cannot express go to ``report``."""
+    """Return the text of one file with these messages and enums. Report facts that it cannot express."""
     blocks = _Writer(report, franz_go).blocks(definitions)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 
@@ -50,7 +50,7 @@ class _Writer:
         self._franz_go = franz_go
 
     def blocks(self, definitions: Sequence[Definition]) -> Iterator[list[str]]:
-        """Yield the structs of all messages come first: nothing may stand between a request and its response."""
+        """Yield the lines of each block. Structs precede all messages, so that each response follows its request."""
         sayable = [one for one in definitions if self._is_sayable(one)]
         messages = [one for one in sayable if isinstance(one, MessageDecl)]
         for enum in sayable:
@@ -104,8 +104,8 @@ class _Writer:
         return [*_banner(message.comment), *first, *_doc(message.about), head, *body, *last]
 
     def _comments(self, node: MessageDecl | StructDecl | EnumDecl) -> tuple[list[str], list[str]]:
-        """Return the lines of the comments before and at the end of a block. For franz-go, all are before it, and an
-        empty line follows them.
+        """Return the comment lines before a block and at its end. For franz-go, all of them come first, followed by
+        an empty line.
         """
         if self._franz_go:
             texts = (line for comment in node.comments for line in comment.text.split("\n"))
@@ -120,7 +120,7 @@ class _Writer:
             self._unsayable(spans[0], f"`{what}`", message, len(spans))
 
     def _modifiers(self, message: MessageDecl, previous: MessageDecl | None, losses: Losses) -> Iterator[str]:
-        """modifiers: what the head of a message says"""
+        """modifiers: the words in the head of a message"""
         if not _is_inherited(message, previous):
             yield from self._kind_and_versions(message, losses)
         yield from HEAD_WORDS.texts(message, losses)
@@ -199,8 +199,10 @@ def _valid(valid: Spanned[VersionRange], losses: Losses) -> Iterator[str]:
 
 
 def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
-    """Return whether the common structs of a message must say whose they are: another message of the file has or
-    mentions one of the same name, one is unused, or one is used before it is defined.
+    """Return whether the common structs of a message must name their message.
+
+    They must if another message in the file has or mentions a struct of the same name, or if a struct is unused or is
+    used before it is defined.
     """
     own = {struct.name.value for struct in message.common_structs}
     others = [other for other in messages if other is not message]
@@ -219,7 +221,7 @@ def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
 
 
 def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
-    """Return the structs, each after the structs that it uses, if no struct contains itself."""
+    """Return the structs in an order in which each follows the structs that it uses, if none contains itself."""
     by_name = {struct.name.value: struct for struct in structs}
     found: dict[str, StructDecl] = {}
     pending = [(struct, False) for struct in reversed(structs)]
@@ -238,7 +240,7 @@ def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
 
 
 def _banner(comment: str) -> list[str]:
-    """Return the comment before a definition, which an empty line parts from it."""
+    """Return the lines of the comment before a definition, followed by an empty line."""
     lines = []
     for line in comment.splitlines():
         text = line.strip()

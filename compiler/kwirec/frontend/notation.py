@@ -1,6 +1,6 @@
-"""The notation of a source, and its parsing: JSON (``.json``, ``.jsonl``) or the indentation notation (``.krm``).
+"""Parses a source in JSON (``.json``, ``.jsonl``) or in the indentation notation (``.krm``).
 
-The first words determine the notation of files with another name, such as the files of franz-go.
+In files with other names, such as the files of franz-go, the first words determine the notation.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def parse(
 ) -> Document:
     """Return the syntax tree of a source.
 
-    ``notation`` is the notation of files whose suffix does not determine it. Files without a suffix are in the
-    dialect of franz-go, unless ``dialect`` is another.
+    ``notation`` applies to files whose suffix does not determine the notation. Files without a suffix are in the
+    dialect of franz-go, unless ``dialect`` says otherwise.
     """
     suffix = PurePosixPath(source.name).suffix
     notation = SUFFIXES.get(suffix) or notation or _by_content(source, report)
@@ -41,7 +41,7 @@ def parse(
 
 
 def _by_content(source: Source, report: Report) -> Notation | None:
-    """Return the notation that the first words are in; ``None``, reported, if they are in none."""
+    """Return the notation of the first words. Report an unknown notation and return ``None``."""
     start = match.end() if (match := _SKIPPED.match(source.text)) is not None else 0
     if start == len(source.text) or _JSON.match(source.text, start):
         return "json"

@@ -1,7 +1,7 @@
-"""The syntax tree: text with positions, and nothing about its meaning.
+"""The syntax tree: text with positions, but without meaning.
 
-Every notation produces these nodes. A node has a span for each of its parts, because diagnostics of later passes
-point at the part that is wrong. Names are not bound and ranges are not compared here.
+Every notation produces these nodes. A node has a span for each of its parts, so that diagnostics of later passes can
+point at the wrong part. Names are resolved and ranges are compared later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Spanned(Generic[T]):
-    """A value and where it was written."""
+    """A value and its place in the source."""
 
     value: T
     span: Span = field(compare=False, repr=False)
@@ -33,15 +33,15 @@ Dialect = typing.Literal["json", "krammar", "franz-go"]
 """JSON, or one of the two dialects of the indentation notation."""
 
 Literal = str | int | float | bool | None
-"""A default as written: JSON string, number, boolean or ``null``."""
+"""A default as written: a JSON string, number, boolean or ``null``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """The text of a comment that describes nothing to the compiler, in lines without their signs.
+    """A comment that is not a description. ``text`` has its lines without comment signs.
 
-    ``attribute`` is the JSON attribute next to the comment, ``None`` for the whole node, and empty at the end of the
-    node.
+    ``attribute`` is the JSON attribute that the comment belongs to. It is ``None`` for the whole node, and empty for
+    the end of the node.
     """
 
     text: str
@@ -64,12 +64,12 @@ class TypeExpr:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The word of an attribute in the indentation notation: its ``form``, or a key of ``values``, as JSON's value.
+    """The word for an attribute in the indentation notation: ``form``, or a key of ``values`` for each JSON value.
 
-    In a form, capitals and ``vN+`` stand for the value. ``NAME …`` are several names, and ``, …`` is for a word
-    that can be repeated. If ``franz_go``, franz-go knows the word. If ``code``, functions read and print it, because
-    other words say more about it. A value that is ``silent`` says nothing, and is not written. Attributes without a
-    word have a place of their own.
+    In a form, capitals and ``vN+`` stand for the value. ``NAME …`` stands for several names, and ``, …`` marks a word
+    that can be repeated. ``franz_go`` is true if franz-go knows the word. ``code`` is true if special code reads and
+    writes it, because it depends on other words. A ``silent`` value has no effect and is not written. Attributes
+    without a word have their own place in the notation.
     """
 
     form: str = ""
@@ -80,7 +80,7 @@ class Word:
 
     @property
     def name(self) -> str:
-        """The word without its value, ``entity`` of ``entity NAME``."""
+        """The word without its value, such as ``entity`` for ``entity NAME``."""
         return " ".join(itertools.takewhile(re.compile("[a-z]+").fullmatch, self.form.split()))
 
     @property
@@ -89,7 +89,7 @@ class Word:
 
 
 def word(form: str = "", **details: Any) -> Any:
-    """Return the metadata of an attribute that is a word."""
+    """Return the metadata for an attribute that is written as a word."""
     return {"word": Word(form, **details)}
 
 
@@ -99,19 +99,19 @@ ROUTES = {
     "txn coordinator": "transaction",
     "share coordinator": "share",
 }
-"""Words for the broker that must get a request, and their values of ``sentTo``."""
+"""Words for the broker that must receive a request, with the corresponding values of ``sentTo``."""
 
 _KINDS = ("header", "data", "metadata", "coordinator-key", "coordinator-value", "response")
 KINDS = {kind.replace("-", " "): kind for kind in _KINDS}
-"""The words for messages that are not requests, and their ``type``."""
+"""Words for messages that are not requests, with the corresponding values of ``type``."""
 
-# The attributes of definitions follow, a row for each: its name here and in JSON (in camel case), its type, which is
-# read and printed in one way in each notation, and its word. They are written in this order.
+# Each attribute of a definition has one of the following rows. A row has its name (in JSON, in camel case), its type,
+# which determines how each notation reads and writes it, and its word. Attributes are written in this order.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldDecl:
-    """One field. Attributes that were not written are ``None``."""
+    """A field. Attributes that were not written are ``None``."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -158,10 +158,10 @@ class HeaderVersionsDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageDecl:
-    """One message definition.
+    """A message definition.
 
-    ``comment`` is the text before it in its file, as it was written. ``comments`` are within the definition, or after
-    it. ``dialect`` is the dialect of its file.
+    ``comment`` is the comment before the definition, as written. ``comments`` are within the definition or after it.
+    ``dialect`` is the dialect of its file.
     """
 
     span: Span = field(compare=False, repr=False)
@@ -193,7 +193,7 @@ class MessageDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnumValueDecl:
-    """One named value of an enum."""
+    """A named value of an enum."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -204,8 +204,8 @@ class EnumValueDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnumDecl:
-    """Names for the values of integer fields, in a definition of type ``enum``. ``comment`` is the text before it, as
-    for messages."""
+    """A definition of type ``enum``, which names the values of integer fields. ``comment`` is the comment before it,
+    as in :class:`MessageDecl`."""
 
     span: Span = field(compare=False, repr=False)
     type: Spanned[str]
@@ -220,8 +220,8 @@ class EnumDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDecl:
-    """One error code of ``errors.json``. ``since`` is the first release that has it, and ``aliases`` are its other
-    names: former ones, and exceptions of libraries."""
+    """An error code in ``errors.json``. ``since`` is the first release that has it. ``aliases`` are its former names
+    and the names of library exceptions."""
 
     span: Span = field(compare=False, repr=False)
     code: Spanned[int]
@@ -234,8 +234,8 @@ class ErrorDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedStruct:
-    """A struct that the messages of all files may use. ``build`` gives a message's copy of it, from the versions that
-    its fields have if they say nothing, and the flexible versions of the message."""
+    """A struct that messages in any file may use. ``build`` returns a message's copy of it, given the default
+    versions of its fields and the flexible versions of the message."""
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]
@@ -246,9 +246,9 @@ class NamedStruct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """The messages and enums of a source. Most sources have one of them, and a ``.jsonl`` bundle has many.
+    """The messages and enums of a source. Most sources have one definition, but a ``.jsonl`` bundle has many.
 
-    ``structs`` are not yet part of messages: ``link`` gives each message the structs that it uses.
+    ``structs`` are not yet part of messages. ``link`` adds them to the messages that use them.
     """
 
     source: Source = field(compare=False, repr=False)
@@ -257,16 +257,16 @@ class Document:
     structs: tuple[NamedStruct, ...] = ()
     notation: str = "json"
     loose_comments: tuple[Span, ...] = field(default=(), compare=False, repr=False)
-    """Comments of the indentation notation on elements that JSON lacks."""
+    """Comments in the indentation notation on elements that JSON does not have."""
 
     @property
     def definitions(self) -> tuple[MessageDecl | EnumDecl, ...]:
-        """Everything that JSON has a file for."""
+        """The messages and enums. In JSON, each would have its own file."""
         return (*self.messages, *self.enums)
 
 
 Node = MessageDecl | StructDecl | FieldDecl | EnumDecl | EnumValueDecl
-"""The parts of a definition: everything that has a name and attributes."""
+"""A part of a definition that has a name and attributes."""
 
 NOUNS: Mapping[type, str] = {
     MessageDecl: "message",
@@ -276,12 +276,12 @@ NOUNS: Mapping[type, str] = {
     EnumValueDecl: "enum value",
     ErrorDecl: "error",
 }
-"""Noun for each kind of node."""
+"""The noun for each kind of node."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A row of the table: the name in the tree, the type without ``None``, and the word."""
+    """A row of :data:`ATTRIBUTES` with the name in the tree, the type without ``None``, and the word."""
 
     name: str
     type: object
@@ -299,13 +299,11 @@ def _rows(node: type) -> Iterator[tuple[str, Attribute]]:
 
 
 ATTRIBUTES: Mapping[type, Mapping[str, Attribute]] = {node: dict(_rows(node)) for node in NOUNS}
-"""The table: the attributes of each node by their names in JSON, in the order in which they are written."""
+"""The attributes of each kind of node by JSON name, in the order in which they are written."""
 
 
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
-    """Yield every range of versions that was written on the node itself, with the name of its attribute in
-    definitions.
-    """
+    """Yield the version ranges written on the node itself, each with the JSON name of its attribute."""
     for name, attribute in ATTRIBUTES[type(node)].items():
         if not attribute.name.endswith("versions"):
             continue
@@ -324,7 +322,7 @@ def walk_field_decls(fields: tuple[FieldDecl, ...] | None) -> Iterator[FieldDecl
 
 
 def all_field_decls(fields: tuple[FieldDecl, ...] | None, structs: tuple[StructDecl, ...]) -> Iterator[FieldDecl]:
-    """Yield all fields of a message, from its own and from its common structs."""
+    """Yield all fields of a message, including the fields of its common structs."""
     yield from walk_field_decls(fields)
     for struct in structs:
         yield from walk_field_decls(struct.fields)

@@ -1,6 +1,6 @@
 """The base classes of all kinds of changes between two schemas.
 
-A kind of change is a class with a rule, which has an identifier, a purpose in one sentence, a reason and a level::
+A kind of change is a class with a rule. The rule has an identifier, a one-sentence purpose, a reason and a level::
 
     @rule(Level.JSON, before=clock(field("Zone")), after=clock(field("Region")))
     class FieldRenamed(FieldPersists):
@@ -11,8 +11,8 @@ A kind of change is a class with a rule, which has an identifier, a purpose in o
 
         def describe(self) -> Finding: …
 
-The name of the class in capitals is the identifier, ``FIELD_RENAMED``. The first paragraph of its docstring is the
-purpose, the second the reason.
+The identifier is the class name in upper snake case, such as ``FIELD_RENAMED``. The first paragraph of the docstring
+is the purpose, and the second is the reason.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from kwirec.naming import snake_case
 
 
 class Change:
-    """A change of a message or of an enum."""
+    """A change to a message or an enum."""
 
     rule: ClassVar[Rule | None] = None
     versions: frozenset[int] = frozenset()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the message or enum, first the name on the new side, without a side that does not have it."""
+        """The names of the message or enum on the new and the old side. A side that does not have it is omitted."""
         raise NotImplementedError
 
     @property
     def paths(self) -> tuple[str | None, ...]:
-        """The same for the field or value that changed; empty for a change of the whole."""
+        """The same for the changed field or value. Empty if the change concerns the message or enum as a whole."""
         return ()
 
     def describe(self) -> Finding:
-        """Return the finding about this change, for kinds with a rule."""
+        """Return the finding about this change. Only kinds with a rule have one."""
         raise NotImplementedError
 
 
@@ -55,7 +55,10 @@ K = TypeVar("K", bound=type[Change])
 
 
 def rule(level: Level, *, before: str, after: str, severity: Severity = Severity.ERROR) -> Callable[[K], K]:
-    """Give a kind of change its rule. The examples are complete definitions, which the tests compile."""
+    """Return a decorator that gives a kind of change its rule.
+
+    The examples ``before`` and ``after`` are complete definitions, which the tests compile.
+    """
 
     def decorate(kind: K) -> K:
         what, why = explanation(kind.__doc__)
@@ -77,9 +80,9 @@ def rule(level: Level, *, before: str, after: str, severity: Severity = Severity
 
 @dataclass(frozen=True, eq=False)
 class AnyMessageChange(Change):
-    """A change of a message: a side is ``None`` if it does not have the message.
+    """A change to a message. A side is ``None`` if it does not have the message.
 
-    ``versions`` are the affected ones: shared versions, unless versions were added or removed.
+    ``versions`` are the affected versions. Both sides have them, unless versions were added or removed.
     """
 
     old: MessageSite | None
@@ -92,7 +95,7 @@ class AnyMessageChange(Change):
 
     @property
     def message(self) -> Message:
-        """The message of the new side, else of the old side."""
+        """The message on the new side, or else on the old side."""
         site = self.new or self.old
         assert site is not None
         return site.message
@@ -100,27 +103,25 @@ class AnyMessageChange(Change):
 
 @dataclass(frozen=True, eq=False)
 class MessageChange(AnyMessageChange):
-    """A change of a message that both sides have."""
+    """A change to a message that both sides have."""
 
     old: MessageSite
     new: MessageSite
 
     @property
     def decls(self) -> tuple[MessageDecl, MessageDecl] | tuple[FieldDecl, FieldDecl]:
-        """The declarations of the changed definition, on the old side and on the new side."""
+        """The declarations of the changed element on the old and the new side."""
         return self.old.decl, self.new.decl
 
     def contrast(self, attribute: str, text: str, now: str, was: str, *, helps: Iterable[str] = ()) -> Finding:
-        """Return a finding about one attribute, with the label ``now`` on the new side and ``was`` on the old
-        side.
-        """
+        """Return a finding about an attribute, labelled ``now`` on the new side and ``was`` on the old side."""
         old, new = (span_of(decl, attribute) for decl in self.decls)
         return finding(text, new, now, others=[(old, was)], helps=helps)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldChange(MessageChange):
-    """A change of a field. A side is ``None`` if it does not have the field."""
+    """A change to a field. A side is ``None`` if it does not have the field."""
 
     before: FieldSite | None
     after: FieldSite | None
@@ -131,13 +132,13 @@ class FieldChange(MessageChange):
 
     @property
     def subject(self) -> str:
-        """The message and the path of the field: ``FetchRequest.Topics.Partitions``."""
+        """The message name and field path, such as ``FetchRequest.Topics.Partitions``."""
         return f"{self.message.name}.{self.paths[0]}"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldPersists(FieldChange):
-    """A change of a field that both sides have."""
+    """A change to a field that both sides have."""
 
     before: FieldSite
     after: FieldSite
@@ -149,7 +150,7 @@ class FieldPersists(FieldChange):
 
 @dataclass(frozen=True, eq=False)
 class EnumChange(Change):
-    """A change of an enum. A side is ``None`` if it does not have it."""
+    """A change to an enum. A side is ``None`` if it does not have the enum."""
 
     old: Enum | None
     new: Enum | None
@@ -161,7 +162,7 @@ class EnumChange(Change):
 
 @dataclass(frozen=True, eq=False)
 class ValueChange(EnumChange):
-    """A change of one value of an enum that both sides have."""
+    """A change to a value of an enum that both sides have."""
 
     old: Enum
     new: Enum
@@ -174,7 +175,7 @@ class ValueChange(EnumChange):
 
 
 def span_of(decl: MessageDecl | FieldDecl, *attributes: str) -> Span:
-    """Return the span of the first of these attributes that the declaration has, else of its name."""
+    """Return the span of the first of these attributes that the declaration has, or else of its name."""
     written = filter(None, (getattr(decl, attribute) for attribute in attributes))
     span: Span = next(written, decl.name).span
     return span

@@ -1,4 +1,4 @@
-"""Changes of enums. Integers are sent, not names: only a name that gets another number changes what bytes mean."""
+"""Changes to enums. Peers send numbers instead of names, so only a new number for a name changes what bytes mean."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class EnumValueRenumbered(ValueChange):
 
 @dataclass(frozen=True, eq=False)
 class EnumAdded(EnumChange):
-    """An enum was added. No rule reports it: fields that use it are reported."""
+    """An enum was added. No rule reports this, because fields that use the enum are reported."""
 
     new: Enum
 
@@ -66,7 +66,7 @@ class EnumRemoved(EnumChange):
 class EnumTypeChanged(EnumChange):
     """The type of the values of an enum changed.
 
-    It does not change bytes: the types of the fields do.
+    This does not change bytes. Only the types of fields do.
     """
 
     old: Enum
@@ -83,7 +83,7 @@ class EnumTypeChanged(EnumChange):
 class EnumValueRemoved(ValueChange):
     """A value of an enum lost its name.
 
-    Code that uses the member breaks, and peers that still send the value are shown without its name.
+    Code that uses the member breaks. Values that peers still send are shown without a name.
     """
 
     before: EnumValue
@@ -121,7 +121,7 @@ class EnumValueRenamed(ValueChange):
 class EnumValueAdded(ValueChange):
     """A value of an enum got a name.
 
-    This is safe: values without a name are kept as they are.
+    This is safe because values without a name are kept as they are.
     """
 
     after: EnumValue

@@ -1,4 +1,4 @@
-"""Changes of untagged fields, and of attributes shared by tagged and untagged fields."""
+"""Changes to untagged fields, and to attributes that tagged and untagged fields share."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class FieldRemovedFromVersion(FieldChange):
 
     before: FieldSite
     struct: StructSite
-    """Its struct on the new side."""
+    """The field's struct on the new side."""
 
     def describe(self) -> Finding:
         text = f"`{self.subject}` was removed from {in_words(self.versions)}"
         return self.removal(text, ["remove it only from a new version"])
 
     def removal(self, text: str, helps: Iterable[str] = ()) -> Finding:
-        """Return a finding on the new side: at the field if other versions have it, else at its struct."""
+        """Return a finding on the new side, at the field if other versions have it, or else at its struct."""
         if self.after is not None:
             new, label = span_of(self.after.decl, "versions", "tagged_versions"), "other versions still have it"
         else:
@@ -50,7 +50,7 @@ class FieldAddedToVersion(FieldChange):
 
     after: FieldSite
     struct: StructSite
-    """Its struct on the old side."""
+    """The field's struct on the old side."""
 
     def describe(self) -> Finding:
         after = self.after.decl
@@ -72,8 +72,8 @@ class FieldAddedToVersion(FieldChange):
 class FieldReordered(FieldPersists):
     """A field changed its position in its struct.
 
-    Only its position identifies a field. Peers now read another field in this place, without an error if the types
-    match.
+    A field is identified only by its position. Peers now read another field in this place, without an error if the
+    types match.
     """
 
     def describe(self) -> Finding:
@@ -83,7 +83,7 @@ class FieldReordered(FieldPersists):
 
 
 class FieldRetyped(FieldPersists):
-    """A change of the type of a field. ``effect`` says what it does to bytes."""
+    """A change to the type of a field. ``effect`` describes how it affects the bytes."""
 
     effect: ClassVar[str]
 
@@ -112,14 +112,14 @@ class FieldTypeChangedSameBytes(FieldRetyped):
     """A field has a new type with the same encoding.
 
     Peers are not affected, unless a value is out of range for the other type. Readers of JSON and users of the
-    generated class are.
+    generated class are affected.
     """
 
     effect = "with the same encoding"
 
 
 class FieldNullabilityChanged(FieldPersists):
-    """A change of the versions in which a field can be null. ``outcome`` is the predicate of the message."""
+    """A change to the versions in which a field can be null. ``outcome`` is the predicate of its finding."""
 
     outcome: ClassVar[str]
 
@@ -198,7 +198,7 @@ class FieldRemoved(FieldRemovedFromVersion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAttributeChanged(FieldPersists):
-    """A change of an attribute that does not affect the encoding; values are as in definitions."""
+    """A change to an attribute that does not affect the encoding. Values are as in definitions."""
 
     attribute: ClassVar[str]
     was: str
@@ -249,7 +249,7 @@ class StructRenamed(FieldPersists):
 class FieldDefaultChanged(FieldAttributeChanged):
     """The default of an untagged field changed.
 
-    It is the value in versions without the field, and the initial value in the generated class.
+    The default is the value in versions without the field, and the initial value in the generated class.
     """
 
     attribute = "default"
@@ -263,7 +263,7 @@ class FieldDefaultChanged(FieldAttributeChanged):
 class FieldIgnorableChanged(FieldAttributeChanged):
     """A field became ignorable, or is no longer ignorable.
 
-    In versions without the field, the value of an ignorable field is dropped silently; otherwise writing fails.
+    In versions without the field, the value of an ignorable field is dropped silently. Otherwise, writing fails.
     """
 
     attribute = "ignorable"
@@ -278,7 +278,7 @@ class FieldIgnorableChanged(FieldAttributeChanged):
 class FieldEntityTypeChanged(FieldAttributeChanged):
     """The entity type of a field changed.
 
-    Bytes and names stay the same; only tools that use entity types are affected.
+    Bytes and names stay the same. Only tools that use entity types are affected.
     """
 
     attribute = "entityType"

@@ -1,4 +1,4 @@
-"""Changes of messages: api key, flexible versions, header, name, type and listeners."""
+"""Changes to the api key, flexible versions, header, name, type or listeners of a message."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FlexibleVersionsChanged(MessageChange):
     """
 
     flexible: bool
-    """Whether they became flexible."""
+    """Whether the versions became flexible."""
 
     def describe(self) -> Finding:
         verb = "became flexible" if self.flexible else "ceased to be flexible"
@@ -69,7 +69,7 @@ class FlexibleVersionsChanged(MessageChange):
 class HeaderVersionChanged(MessageChange):
     """The header version of an existing version changed.
 
-    Definitions do not contain the header version; it depends on the name, api key and flexible versions.
+    Without `headerVersions`, the header version depends on the name, api key and flexible versions.
     """
 
     before: int

@@ -1,4 +1,4 @@
-"""Changes of tagged fields."""
+"""Changes to tagged fields."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kwirec.versions import in_words
 class TagAdded(FieldAddedToVersion):
     """A tagged field was added to an existing version.
 
-    This is safe: peers that do not know the tag skip the field.
+    This is safe because peers that do not know the tag skip the field.
     """
 
     def describe(self) -> Finding:

@@ -1,4 +1,4 @@
-"""Changes of versions: added, removed, deprecated and unstable ones."""
+"""Changes to versions: added, removed, deprecated and unstable versions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WORDS = {MessageKind.DATA: "message", MessageKind.METADATA: "metadata record"}
 
 
 def named(message: Message) -> str:
-    """Return the message with its type and api key: ``request `FetchRequest` (api key 1)``."""
+    """Return the name of a message with its type and api key, such as ``request `FetchRequest` (api key 1)``."""
     key = "" if message.api_key is None else f" (api key {message.api_key})"
     return f"{WORDS.get(message.kind, message.kind.value.replace('-', ' '))} `{message.name}`{key}"
 
@@ -109,7 +109,7 @@ class VersionAdded(MessageChange):
     """
 
     before: int | None
-    """The previous version; ``None`` if neither side has it."""
+    """The previous version, or ``None`` if neither side has it."""
     added: tuple[FieldSite, ...] = ()
     removed: tuple[FieldSite, ...] = ()
     changed: tuple[FieldSite, ...] = ()
@@ -138,7 +138,7 @@ class VersionAdded(MessageChange):
 class VersionAddedSameBytes(VersionAdded):
     """A message has a new version with the layout of the previous one.
 
-    Only its meaning differs, which is not part of the definition: see the description of the API.
+    Only its meaning differs, which is not part of the definition. See the description of the API.
     """
 
     def describe(self) -> Finding:
@@ -199,7 +199,7 @@ class DeprecatedVersionsChanged(MessageChange):
     """
 
     deprecated: bool
-    """Whether they became deprecated."""
+    """Whether the versions became deprecated."""
 
     def describe(self) -> Finding:
         verb = "became deprecated" if self.deprecated else "ceased to be deprecated"
