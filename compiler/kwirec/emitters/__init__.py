@@ -1,1 +1,1 @@
-"""From schema and layouts to files: ``emit`` returns artifacts, ``write`` saves them."""
+"""Turns a schema and its layouts into files: ``emit`` returns artifacts and ``write`` saves them."""

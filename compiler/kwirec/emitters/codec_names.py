@@ -1,4 +1,4 @@
-"""Names for the local variables of emitted functions, made from the names of the fields that they hold."""
+"""Local variable names for emitted functions, derived from the names of the fields that the variables hold."""
 
 from __future__ import annotations
 
@@ -11,23 +11,24 @@ OWN = frozenset(
     {"count", "data", "empty_list", "end", "give_up", "i64", "known", "message", "out", "pos", "previous", "raw"}
     | {"section", "self", "size", "step", "tag", "tag_end", "unknown", "version"}
 )
-"""Parameters, locals and functions that the templates name."""
+"""Names of parameters, locals and functions that the templates already use."""
 
 _LENGTH = re.compile(r"n\d*")
 
 
 def length_in(arrays: int) -> str:
-    """Return the local for lengths and counts at this depth of arrays. A loop must not assign the name that bounds
-    it.
+    """Return the local for lengths and counts inside this many arrays.
+
+    Each depth has its own local, because a loop must not overwrite its own bound.
     """
     return f"n{arrays + 1}" if arrays else "n"
 
 
 class Locals:
-    """The locals of the functions for one half of a message, or for the tagged section of one struct.
+    """Local variable names in the functions for one half of a message or for one struct's tagged section.
 
-    A field keeps its own name if that is unique among ``paths``. Otherwise the names of the fields around it are put
-    before it until it is: ``throttle_time_ms``, ``partitions_error_code``.
+    A field keeps its own name if it is unique among ``paths``. Otherwise the names of the enclosing fields are
+    prefixed until it is unique: ``throttle_time_ms``, ``partitions_error_code``.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
@@ -60,6 +61,6 @@ class Locals:
 
 
 def _ends(path: str) -> list[str]:
-    """``topics[].partitions[].index`` → ``index``, ``partitions_index`` and ``topics_partitions_index``."""
+    """Turn ``topics[].partitions[].index`` into ``index``, ``partitions_index`` and ``topics_partitions_index``."""
     names = path.replace("[]", "").split(".")
     return ["_".join(names[start:]) for start in reversed(range(len(names)))]

@@ -1,4 +1,4 @@
-"""An emitted module as a tree of classes, functions and their statements, which templates spell."""
+"""An emitted module as a tree of classes, functions and statements, which templates render."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A class, a function or a statement: what its macro spells, and the nodes that it contains.
+    """A class, function or statement, with the nodes that it contains and the macro that renders it.
 
-    ``array.read`` is the macro ``read`` in ``templates/codec/array.jinja``, where its attributes are explained.
+    ``array.read`` is the macro ``read`` in ``templates/codec/array.jinja``, which explains its attributes.
     """
 
     macro: ClassVar[str]
@@ -94,7 +94,7 @@ class WriteStruct(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadLength(Node):
-    """Base of reads that begin with a length, a count or a mark."""
+    """Base class for reads that begin with a length, a count or a null marker."""
 
     label: str
     target: str
@@ -136,7 +136,7 @@ class ReadNullableStruct(ReadLength):
 
 @dataclass(frozen=True, kw_only=True)
 class WriteLength(Node):
-    """Base of writes that begin with a length, a count or a mark."""
+    """Base class for writes that begin with a length, a count or a null marker."""
 
     source: str
     local: str
@@ -177,7 +177,7 @@ class DefineClass(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class DefineTag:
-    """A tagged field in its section."""
+    """A tagged field in its struct's tagged section."""
 
     field: FieldView
     condition: str
@@ -211,9 +211,9 @@ ALWAYS, NEVER = "always", "never"
 
 
 def condition(live: Iterable[int], among: Sequence[int]) -> str:
-    """Return the test of ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
+    """Return the condition on ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
 
-    ``among`` is a run of versions, and so are its members in ``live``.
+    ``among`` must be consecutive versions, and so must the members of ``among`` that are in ``live``.
     """
     selected = set(live)
     found = [version for version in among if version in selected]
@@ -232,16 +232,14 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
 def in_groups(
     fields: Iterable[FieldCoding], parts: Callable[[FieldCoding], tuple[Versions, ...]]
 ) -> Iterator[tuple[tuple[Versions, ...], list[FieldCoding]]]:
-    """Yield groups of neighbouring fields that need the same test, because their versions fall into the same
-    ``parts``.
-    """
+    """Yield groups of neighbouring fields that need the same tests because ``parts`` splits their versions alike."""
     for _, group in groupby(fields, key=lambda one: frozenset(parts(one))):
         together = list(group)
         yield parts(together[0]), together
 
 
 def choice(branches: Sequence[tuple[Versions, Nodes]], versions: Versions) -> Nodes:
-    """Return the branches that have statements, each with its test. Together the branches cover all ``versions``."""
+    """Return the non-empty branches, each with its test. Together, ``branches`` must cover all ``versions``."""
     if len(branches) == 1:
         return branches[0][1]
     tests = [(condition(part, versions), body) for part, body in branches if body]

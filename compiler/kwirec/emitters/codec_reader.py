@@ -1,6 +1,6 @@
-"""The statements that read a message.
+"""Makes the statements that read a message.
 
-Fixed offsets are merged: ``pos`` is stored once for a run of fields of fixed size.
+The code updates ``pos`` only once for a run of fixed-size fields.
 
 ::
 
@@ -45,7 +45,7 @@ from kwirec.lowering.layout import SCALARS
 
 @dataclass
 class Cursor:
-    """A counter of the bytes read since ``pos`` was stored."""
+    """Counts the bytes read since ``pos`` was last updated."""
 
     pending: int = 0
 
@@ -54,7 +54,7 @@ class Cursor:
         return f"pos + {self.pending}" if self.pending else "pos"
 
     def take(self) -> int:
-        """Return the pending bytes, which the caller's statement adds to ``pos``."""
+        """Reset the counter and return the pending bytes, which the caller's statement must add to ``pos``."""
         pending, self.pending = self.pending, 0
         return pending
 
@@ -63,12 +63,12 @@ class Cursor:
 
 
 BULK = ("int8", "int16", "int32", "int64", "uuid")
-"""Primitives whose arrays are read by one call."""
+"""Primitive types whose arrays are read with a single call."""
 
 
 @dataclass
 class Reader:
-    """Makes the body of one function that reads."""
+    """Makes the body of one reading function."""
 
     classes: Mapping[str, ClassView]
     names: Locals
@@ -81,7 +81,7 @@ class Reader:
         return (*self._struct(root, target, cursor), *cursor.store())
 
     def tagged(self, coded: FieldCoding, owner: StructCoding, target: str) -> Nodes:
-        """Read the payload of a tagged field."""
+        """Return the statements that read the payload of a tagged field."""
         self._declare(coded, owner, target)
         branches = []
         for run in coded.tagged:
@@ -91,11 +91,11 @@ class Reader:
 
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
-        """The locals that need a type: mypyc requires one for locals that are assigned in more than one branch."""
+        """Locals and their types. mypyc requires a type for locals that are assigned in more than one branch."""
         return (*self._own.items(), *self._declared.items())
 
     def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
-        """Read the untagged fields into locals, make the object, read its tags."""
+        """Return statements that read the untagged fields into locals, create the object and read its tags."""
         view = self.classes[struct.struct.name]
         coded = [one for one in struct.fields if view.fields[one.field.name].is_read]
         fields: list[Node] = []
@@ -127,7 +127,7 @@ class Reader:
         return before + choice(branches, struct.versions)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, cursor: Cursor) -> Nodes:
-        """Read a field in the versions that have it, and give it its default in all other versions."""
+        """Return statements that read a field in the versions ``part``, or set its default if they lack the field."""
         target = self.names.of(coded.path)
         self._declare(coded, struct, target)
         run = next((run for run in coded.untagged if run.versions == part), None)
@@ -137,14 +137,15 @@ class Reader:
         return self._run(coded, struct, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
-        """Annotate the local with its type, except for numbers, which are better inferred."""
+        """Annotate the local with its type, except for numbers, whose types are better inferred."""
         type_ = coded.field.type
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
 
     def _length(self, compact: bool) -> str:
-        """Return the local for the length or mark before a value: a native number, unless some have fixed sizes,
-        which mypyc does not widen.
+        """Return the local for a value's length or null marker.
+
+        It is a native integer, unless some of these lengths have a fixed size, because mypyc does not widen them.
         """
         n = length_in(self._arrays)
         if self._own.get(n) != "int":
@@ -156,7 +157,7 @@ class Reader:
         return self._value(name, coded.field.type, run, target, cursor)
 
     def _value(self, name: str, type_: Type, run: Run, target: str, cursor: Cursor) -> Nodes:
-        """Read one value. Elements of arrays are never null [KAFKA-WIRE 15]."""
+        """Return statements that read one value. Array elements are never null [KAFKA-WIRE 15]."""
         nullable = NEVER if name.endswith("[]") else condition(run.nullable, run.versions)
         if isinstance(type_, PrimitiveType) and type_.name in SCALARS:
             scalar = SCALARS[type_.name]
@@ -177,7 +178,7 @@ class Reader:
         return (self._sized(place, name, type_, run),)
 
     def _sized(self, place: ReadLength, name: str, type_: Type, run: Run) -> Node:
-        """Read a value that begins with a length, a count or a mark."""
+        """Return a statement that reads a value with a length, a count or a null marker before it."""
         common, target, inner = vars(place), place.target, Cursor()
         match type_:
             case ArrayType(PrimitiveType(element)) if element in BULK:
@@ -210,16 +211,16 @@ def _label(name: str, type_: Type, run: Run, nullable: str) -> str:
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
-    """Return the versions with the field, grouped by how it is read, followed by the versions without it."""
+    """Return the versions with the field, grouped by its coding, followed by the versions without the field."""
     present = tuple(run.versions for run in coded.untagged)
     absent = tuple(v for v in versions if not any(v in part for part in present))
     return (*present, absent) if absent else present
 
 
 def _may_be_empty(struct: StructCoding) -> bool:
-    """Return whether reading an element of an array at the end of the data could succeed.
+    """Return whether an array element could be read at the end of the data without an error.
 
-    Slices never fail, so a struct of uuids can be read from nothing; all other reads fail.
+    Slices never fail, so a struct of uuids can be read from no bytes. All other reads fail.
     """
     return not struct.flexible and any(_reads_nothing(struct, version) for version in struct.versions)
 

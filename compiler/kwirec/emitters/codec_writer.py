@@ -1,4 +1,4 @@
-"""The statements that write a message.
+"""Makes the statements that write a message.
 
 ::
 
@@ -38,7 +38,7 @@ from kwirec.versions import runs_by
 
 @dataclass(frozen=True)
 class Writer:
-    """Makes the body of one function that writes."""
+    """Makes the body of one writing function."""
 
     classes: Mapping[str, ClassView]
     names: Locals
@@ -47,9 +47,9 @@ class Writer:
         return self._struct(root, source, source)
 
     def tagged(self, coded: FieldCoding, owner: StructCoding, source: str) -> Nodes:
-        """Write the payload of a tagged field."""
+        """Return the statements that write the payload of a tagged field."""
         view = self.classes[owner.struct.name].fields[coded.field.name]
-        # A field whose default is null is not written when it is null.
+        # A tagged field with its default value, here null, is not written.
         optional = view.optional and view.value != "None"
         branches = [
             (run.versions, self._run(coded, run, f"{source}.{view.name}", optional=optional)) for run in coded.tagged
@@ -69,8 +69,9 @@ class Writer:
         return (WriteStruct(path=struct.path, source=source, local=local, cls=view, fields=fields, tags=tags),)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, source: str) -> Nodes:
-        """Write an untagged field in the versions that have it, and check in all other versions that no value would
-        be lost.
+        """Return statements that write an untagged field in the versions ``part``.
+
+        If these versions lack the field, the statements check that no value is lost.
         """
         view = self.classes[struct.struct.name].fields[coded.field.name]
         run = coded.at(part[0])

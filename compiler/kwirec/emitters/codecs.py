@@ -1,6 +1,6 @@
-"""Messages → the text of codec modules: classes, and for each half of a message a reader and a writer.
+"""Messages → the text of codec modules: classes, with a reader and a writer for each half of a message.
 
-A message has two bodies each way, for its classic and its flexible versions, with structs inlined and
+The halves are the classic and the flexible versions. Their functions inline all structs, and test
 ``if version >= n`` where versions differ (docs/decisions/codecs.md has the measurements).
 """
 
@@ -23,7 +23,7 @@ from kwirec.lowering.headers import header_versions
 from kwirec.versions import VersionRange, runs_by
 
 Halves = Mapping[str, tuple[Half, ...]]
-"""The halves of every message, by its name."""
+"""The halves of each message, by message name."""
 
 
 def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
@@ -46,7 +46,7 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
 
 
 def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[Half]) -> Iterator[DefineClass]:
-    """Yield the classes of a message, contained ones first: constructors mention classes as defaults."""
+    """Yield the classes of a message, contained classes first, because constructors use them for defaults."""
     views = {one.struct.name: class_view(one) for one in sources}
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
     sentinels = {field.unset for view in views.values() for field in view.fields.values()}
@@ -88,7 +88,7 @@ def _contained_first(message: Message) -> list[str]:
 
 
 def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
-    """Return the tagged fields of a struct, in the order of their tags."""
+    """Return the tagged fields of a struct in tag order."""
     view = classes[section.struct.name]
     tagged = sorted((one for one in section.fields if one.tagged), key=lambda one: one.field.tag or 0)
     names = Locals(path for one in tagged for path in (one.path, *_inlined(one.tagged, classes)))
@@ -107,7 +107,7 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
 
 
 def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterator[Node]:
-    """Yield the methods for each half of a message, the newer one first."""
+    """Yield the methods for each half of a message, newer half first."""
     suffixes = ["", "_classic"][: len(halves)]
     for half, suffix, older in zip(reversed(halves), suffixes, [*suffixes[1:], ""], strict=True):
         names = Locals(_untagged(half.root, classes))
@@ -126,7 +126,7 @@ def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterato
 
 
 def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterator[str]:
-    """Yield the paths of the fields that become locals where the struct is inlined."""
+    """Yield the paths of the fields that become local variables where the struct is inlined."""
     view = classes[struct.struct.name]
     for one in struct.fields:
         if view.fields[one.field.name].is_read:
@@ -141,6 +141,6 @@ def _inlined(runs: Iterable[Run], classes: Mapping[str, ClassView]) -> Iterator[
 
 
 def _headers(message: Message) -> dict[int, int]:
-    """Return the header versions, each by the first version of the message that has it."""
+    """Return the header versions, keyed by the first message version that uses each."""
     versions = header_versions(message)
     return {run[0]: versions[run[0]] for run in runs_by(sorted(versions), versions.__getitem__)}

@@ -1,12 +1,12 @@
-"""The facts about versions that accompany the codecs: ``releases.py``, ``compat.json`` with its module, and pages.
+"""Emits version facts next to the codecs: ``releases.py``, ``compat.json`` with its module, and pages.
 
-In ``releases.py``, neighbouring releases that agree about an API share a row::
+In ``releases.py``, neighbouring releases with equal facts about an API share a row::
 
     "2.8.2": {"1": {"name": "Fetch", "accepts": "0-12"}}        1: (
     "3.0.2": {"1": {"name": "Fetch", "accepts": "0-12"}}    →       ("2.8.2", "3.0.2", "Fetch", "0-12", …
 
-In ``compat.json``, versions that convert alike share a row, as do releases with equal facts, so that the matrix of a
-protocol with hundreds of messages can still be read and compared.
+In ``compat.json``, versions that convert alike share a row, as do releases with equal facts. This keeps the matrix
+readable and comparable for a protocol with hundreds of messages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kwirec.merge.history import History, read_history, release_key, release_run
 def emit_compatibility(
     layouts: Layouts, groups: Sequence[ModuleGroup], history: History, *, package: str
 ) -> list[Artifact]:
-    """``releases.py`` if releases are known, ``compat.json`` with its module, and the pages in ``matrix/``."""
+    """Return ``releases.py`` if releases are known, ``compat.json`` with its module, and the pages in ``matrix/``."""
     matrices = {m.name: message_matrix(m, layouts) for group in groups for m in group.messages}
     apis = negotiations(history)
     data = {
@@ -55,7 +55,7 @@ def _releases(history: History, apis: Iterable[ApiNegotiation], matrices: Iterab
 
 
 def api_rows(history: History, key: int) -> Iterator[tuple[str, str, str, str, str, str, str, str]]:
-    """Yield the rows of an API in ``releases.py``: the span of releases, name, versions and listeners."""
+    """Yield the rows of an API in ``releases.py``: first and last release, name, versions and listeners."""
 
     def facts(name: str) -> tuple[str, str, str, str, str, str] | None:
         api = history.releases[name].get(key)
@@ -95,11 +95,11 @@ def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
 
 
 def _negotiation(api: ApiNegotiation) -> dict[str, object]:
-    """Rows are clients, columns brokers, both in the order of ``releases``."""
+    """Return the negotiated versions as JSON: rows are clients and columns are brokers, in ``releases`` order."""
     return {"name": api.name, "releases": [span_text(span) for span, _ in api.runs], "versions": api.table()}
 
 
 def history_of(paths: Iterable[Path]) -> History:
-    """Return the history in the first of the definition folders that has one; an empty history if none has."""
+    """Return the history from the first definition folder that has one, or an empty history."""
     found = (history for path in paths if path.is_dir() and (history := read_history(path)).releases)
     return next(found, History())

@@ -1,14 +1,14 @@
-"""The effect of writing a value of one version in another, for every message and pair of versions.
+"""Computes the effect of writing a value of one version in another, for each message and pair of versions.
 
-Computed only from the schema. A value of version a, written in version b:
+The computation uses only the schema. A value of version a, written in version b:
 
 - loses the ignorable fields that b lacks;
-- is refused if a field that b lacks and that is not ignorable differs from its default [KAFKA-WIRE 29], or if a
-  field is null that b does not allow to be null;
-- is refused if it reaches a field that a lacks, whose default is null where b does not allow that.
+- is refused if a field that b lacks is not ignorable and differs from its default [KAFKA-WIRE 29];
+- is refused if a field is null and b does not allow null;
+- is refused if it needs a field that a lacks, whose default is a null that b does not allow.
 
-A field belongs to its struct: if b lacks ``topics``, ``topics[].name`` is not listed separately. Unknown tagged
-fields can be written only in flexible versions. This holds for all messages and is not repeated.
+Fields of a missing struct are not listed separately: if b lacks ``topics``, ``topics[].name`` is left out. In all
+messages, unknown tagged fields can be written only in flexible versions, so the result does not mention them.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from kwirec.lowering import Layouts, MessageLayout, StructCoding
 from kwirec.versions import VersionRange, runs_by
 
 SIGNS = {"same": "=", "lossless": "≈", "lossy": "−", "inconvertible": "✗"}
-"""The signs of relations in tables."""
+"""Symbols for relations in tables."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conversion:
-    """The effect of writing values of one version in another. All fields are paths.
+    """The effect of writing values of one version in another. All attributes except ``same`` contain field paths.
 
-    ``same``: the same bytes. ``lossless``: another layout, and every value survives. ``lossy``: every value can be
-    written, without the fields in ``lost``. ``inconvertible``: some values cannot be written, because they set a
-    field in ``blocking``, have null in a field of ``null``, or reach a field in ``missing``. All other values lose
-    ``lost``.
+    The relation is ``same`` if the bytes are equal, and ``lossless`` if the layout differs but every value survives.
+    It is ``lossy`` if every value can be written, but loses the fields in ``lost``. It is ``inconvertible`` if some
+    values cannot be written, because they set a field in ``blocking``, have null in a field in ``null``, or need a
+    field in ``missing``. All other values lose the fields in ``lost``.
     """
 
     same: bool
@@ -57,7 +57,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Shape:
-    """One version as conversions see it: its fields by path, its nullable fields, and its tagged fields."""
+    """The parts of a version that matter for conversions: its fields by path, and the nullable and tagged ones."""
 
     layout: MessageLayout
     fields: Mapping[str, Field]
@@ -74,7 +74,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class MessageMatrix:
-    """The versions of a message in runs that convert alike, and the conversions between the runs."""
+    """The versions of a message, grouped into runs that convert alike, and the conversions between the runs."""
 
     message: Message
     shapes: Mapping[int, Shape]
@@ -94,13 +94,13 @@ class MessageMatrix:
             yield source, target, convert(self.shapes[source.low], self.shapes[target.low])
 
     def signs(self) -> Iterator[tuple[VersionRange, list[str]]]:
-        """Yield every run of versions with the signs of its conversion to each run."""
+        """Yield each run of versions with the symbols of its conversions to all runs."""
         for source, row in groupby(self.conversions(), key=lambda conversion: conversion[0]):
             yield source, [SIGNS[to.relation] for _, _, to in row]
 
     def fields_of_some_versions(self) -> Iterator[tuple[str, VersionRange, str]]:
-        """Yield the fields that some versions of their struct lack, the versions that have them, and the effect of
-        converting these versions.
+        """Yield each field that some versions of its struct lack, the versions that have it, and what happens to it
+        in a conversion to a version without it.
         """
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]
@@ -147,12 +147,12 @@ def _shape(root: StructCoding, version: int, layout: MessageLayout) -> Shape:
 
 
 def parent(path: str) -> str:
-    """Return the path of the field that contains ``path``, ``""`` at the top."""
+    """Return the path of the field that contains ``path``, or ``""`` at the top level."""
     return path.rpartition(".")[0].removesuffix("[]")
 
 
 def _is_reached(path: str, source: Shape, target: Shape) -> bool:
-    """Return whether a value of ``source`` has the struct that ``path`` belongs to, possibly made from defaults."""
+    """Return whether a value of ``source`` has the struct that contains ``path``, possibly built from defaults."""
     around = parent(path)
     if source.has(around):
         return True

@@ -1,7 +1,7 @@
-"""The compatibility matrix as Markdown, for review: an overview, the releases, and a page for every module.
+"""Renders the compatibility matrix as Markdown for review: an overview, the releases, and a page for each module.
 
-The overview shows the last release of every major line and every release that removed something; ``releases.md`` has
-all of them.
+The overview shows the last release of every major line and each release that removed versions. ``releases.md`` shows
+all releases.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def emit_pages(
     *,
     package: str,
 ) -> list[Artifact]:
-    """Return all pages, below ``matrix/``."""
+    """Return all pages in ``matrix/``."""
     columns = list(decisive(history.names, apis))
     links = {m.api_key: _file(g) for g in groups for m in g.messages if m.kind is MessageKind.REQUEST}
     overview = render(
@@ -67,7 +67,7 @@ def _page(
 
 
 def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
-    """One message of a page: rows of texts for the template."""
+    """Return the template variables for one message of a page."""
     return {
         "name": matrix.message.name,
         "versions": list(version_facts(matrix.message, matrix.layouts, history)),
@@ -79,9 +79,7 @@ def _section(matrix: MessageMatrix, history: History) -> dict[str, object]:
 
 
 def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
-    """Yield fields that are null in some versions and must not be null in other versions, with these other
-    versions.
-    """
+    """Yield each field that can be null in some versions, with the versions that do not allow null."""
     found: dict[str, set[int]] = {}
     for _, target, conversion in matrix.conversions():
         for path in (*conversion.null, *conversion.missing):
@@ -91,7 +89,7 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
 
 
 def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
-    """Return a row for every run of client releases: the version with each run of broker releases."""
+    """Return a row for each run of client releases: its name, then the version used with each run of brokers."""
     signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
     return [
         [span_text(span), *(signs.get(version, str(version)) for version in row)]
@@ -103,7 +101,7 @@ def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
 
 
 def decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
-    """Yield the last release of every major line, and releases that lack versions that the release before accepts."""
+    """Yield the last release of every major line, and releases that dropped versions which their predecessor had."""
     for before, name, after in zip(["", *names], names, [*names[1:], ""], strict=False):
         lost = (not api.offer(name).accepted.covers(api.offer(before).accepted) for api in apis)
         if _major(after) != _major(name) or any(lost):
@@ -111,7 +109,7 @@ def decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[s
 
 
 def _major(name: str) -> str:
-    """``0.10.2`` → ``0.10``, ``3.9.1`` → ``3``"""
+    """Return the major line of a release: ``0.10`` for ``0.10.2``, ``3`` for ``3.9.1``."""
     parts = name.split(".")
     return ".".join(parts[:2]) if parts[0] == "0" else parts[0]
 
@@ -119,7 +117,7 @@ def _major(name: str) -> str:
 def _rows(
     history: History, apis: Iterable[ApiNegotiation], columns: Sequence[str], links: Mapping[int | None, str]
 ) -> Iterator[list[object]]:
-    """Yield a row for every API: its key, its newest name with a link to its page, and a cell for each release."""
+    """Yield a row for each API: its key, its newest name with a link to its page, and one cell per release."""
     for api in apis:
         name = f"[{api.name}]({links[api.key]})" if api.key in links else api.name
         yield [api.key, name, *(range_cell(history.releases[release].get(api.key)) for release in columns)]
@@ -133,7 +131,7 @@ def range_cell(api: ApiFacts | None) -> str:
 
 
 def _sources(history: History) -> list[tuple[str, str]]:
-    """Return the sources of the facts, each with its releases."""
+    """Return the sources of the facts, each with the releases that it covers."""
     having: dict[str, list[str]] = {}
     for name in history.names:
         having.setdefault(history.sources.get(name, "definitions"), []).append(name)
@@ -144,7 +142,7 @@ def _sources(history: History) -> list[tuple[str, str]]:
 
 
 def _failures(history: History, apis: Sequence[ApiNegotiation]) -> dict[str, object]:
-    """Return the APIs that client and broker both have and cannot use, for runs of releases with the same answer."""
+    """Return the APIs that both client and broker have but cannot use, for runs of releases with equal results."""
     names = history.names
     table = {
         client: {broker: tuple(api.name for api in apis if api.fails(client, broker)) for broker in names}

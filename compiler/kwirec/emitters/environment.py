@@ -1,7 +1,7 @@
-"""The files that emitters make, and the Jinja environment. Templates are text, and an undefined name is an error.
+"""The output files of emitters, and the Jinja environment, in which an undefined name is an error.
 
-Texts of definitions are untrusted. They reach Python through :func:`literal` or :func:`docstring`, and Markdown
-through ``kwirec.markdown``. Both are also filters of templates.
+Text from definitions is untrusted. It enters Python code through :func:`literal` or :func:`docstring`, and Markdown
+through ``kwirec.markdown``. All of these are also template filters.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kwirec.emitters.codec_nodes import Node
 
 COMPILER = Path(__file__).parent.parent
 FOLDERS = (COMPILER / "templates", COMPILER.parent.parent / "templates")
-"""The templates are in the installed package, and next to the compiler in a checkout."""
+"""Where templates may be: in the installed package, or next to the compiler in a checkout."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
-    """One file of the output. ``path`` is relative to the output folder, with ``/``."""
+    """One output file. ``path`` is relative to the output folder and uses ``/``."""
 
     path: str
     text: str
@@ -40,12 +40,12 @@ ENVIRONMENT = jinja2.Environment(
 
 
 def literal(value: object) -> str:
-    """``value``, made of plain values, as a Python expression that shows no control or direction character."""
+    """Return plain values as a Python expression that has no raw control or bidirectional characters."""
     return repr(value)
 
 
 def escaped(text: str) -> str:
-    """``text`` in one line for the inside of a docstring; one that holds several quotes has them escaped."""
+    """Return ``text`` on one line for use in a docstring. If it contains several quotes, they are escaped."""
     clean = " ".join(text.split()).encode("utf-8", "replace").decode().replace("\\", "\\\\")
     if '""' in clean or clean.endswith('"'):
         clean = clean.replace('"', '\\"')
@@ -53,7 +53,7 @@ def escaped(text: str) -> str:
 
 
 def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
-    """Return a docstring of ``text``, escaped and wrapped, and of a note below it."""
+    """Return a docstring with ``text``, escaped and wrapped, and a note below it."""
     clean = escaped(text) or "No description."
     pad = " " * indent
     if note:
@@ -69,12 +69,12 @@ for _filter in (literal, escaped, docstring, markdown.code, markdown.prose):
 
 
 def render(template: str, **context: object) -> str:
-    """Return the text of a whole template."""
+    """Render a whole template and return its text."""
     return ENVIRONMENT.get_template(template).render(**context)
 
 
 class Imported(dict[str, str]):
-    """The names that emitted text uses of one module: looking one up imports it."""
+    """The names that emitted code uses from one module. Looking up a name adds its import."""
 
     def __missing__(self, name: str) -> str:
         self[name] = name
@@ -84,8 +84,8 @@ class Imported(dict[str, str]):
 class CodeRenderer:
     """Renders one module of code.
 
-    Its templates write ``{{ wire.read_tag }}`` for a name of ``kwire.wire`` and ``{{ code(nodes) }}`` for statements,
-    which name their macros.
+    In its templates, ``{{ wire.read_tag }}`` is a name from ``kwire.wire``, and ``{{ code(nodes) }}`` renders
+    statements with their macros.
     """
 
     def __init__(self) -> None:

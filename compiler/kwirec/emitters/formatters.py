@@ -1,4 +1,4 @@
-"""Commands that format outputs, as the user names them: text on standard input → text on standard output."""
+"""Runs the user's formatting commands, which read text from standard input and write it to standard output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_SECONDS = 120
 
 
 class FormatError(Exception):
-    """An output that its formatter refuses."""
+    """Raised when a formatter rejects an output."""
 
     def __init__(self, path: str, reason: str) -> None:
         super().__init__(path, reason)
@@ -20,7 +20,7 @@ class FormatError(Exception):
 
 
 def run_formatter(command: Sequence[str], artifact: Artifact) -> str:
-    """Return a text as a command formats it. Raises :class:`FormatError`."""
+    """Return a text formatted by a command. Raises :class:`FormatError`."""
     try:
         done = subprocess.run(command, input=artifact.text.encode(), capture_output=True, timeout=MAX_SECONDS)
         if done.returncode == 0:

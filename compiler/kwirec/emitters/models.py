@@ -1,7 +1,7 @@
-"""Messages → the text of pydantic models: declarations for type checkers and readers.
+"""Messages → the text of pydantic models, as declarations for type checkers and readers.
 
-A model class declares the attributes of all versions, with types and descriptions; ``kwire.models`` builds the model
-of one version from it and from the codec class on first use (docs/decisions/models.md).
+A model class declares the attributes of all versions with types and descriptions. On first use, ``kwire.models``
+builds the model of one version from this class and the codec class (docs/decisions/models.md).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kwirec.emitters.views import described, is_nullable, type_name
 from kwirec.ir.schema import PrimitiveType
 
 Attribute = tuple[str, str, str]
-"""Name, annotation with default, and docstring."""
+"""The name, the annotation with its default, and the docstring."""
 
 
 def emit_models(group: ModuleGroup, *, package: str) -> Artifact:
-    """Return the module of models for one module of codecs."""
+    """Return the model module for one codec module."""
     folder, _, codec = f"{package}.{group.path}".rpartition(".")
     models = [(source, docstring(source.doc), list(_attributes(source))) for source in group.classes()]
     module = {

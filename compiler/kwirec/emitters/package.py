@@ -1,4 +1,4 @@
-"""The files around the codecs: the package itself, its index, enums, error codes, entity types and descriptions."""
+"""Emits the files around the codecs: the package, its index, enums, error codes, entity types and descriptions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from kwirec.naming import constant_name, python_name, snake_case
 RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 
 PATHS = {"init": "__init__.py", "models": "models/__init__.py"}
-"""Templates → files, where the names differ."""
+"""Templates → files whose names differ."""
 
 
 def emit_package(
     groups: Sequence[ModuleGroup], *, name: str, errors: Sequence[ErrorDecl], enums: Sequence[Enum] = ()
 ) -> list[Artifact]:
-    """Return all files of the package that are not modules of codecs or models."""
+    """Return all files of the package except codec and model modules."""
     enums = sorted(enums, key=lambda enum: enum.name)
     messages = [message for group in groups for message in group.messages]
     names = [message.name for message in messages]
@@ -62,17 +62,18 @@ def emit_package(
 
 
 def _enum_view(enum: Enum) -> dict[str, object]:
-    """Return an enum as its template sees it: name, type, description and members, each with name, value and
-    description.
+    """Return the template variables for an enum: its name, type, description and members. A member has a name, a
+    value and a description.
     """
     members = [(constant_name(one.name), one.value, one.doc) for one in enum.values]
     return {"name": enum.name, "type": enum.type.name, "doc": enum.doc, "members": members}
 
 
 def emit_descriptions(groups: Iterable[ModuleGroup], enums: Iterable[Enum] = ()) -> Artifact:
-    """``descriptions.json``, from which ``kwire.schema.description`` reads at run time.
+    """Return ``descriptions.json``, which ``kwire.schema.description`` reads at run time.
 
-    Module → class → attribute or member → description, a line per class; ``""`` is the name of its own one.
+    The file maps module → class → attribute or member → description, with one class per line. The key ``""`` holds
+    the description of the class itself.
     """
     modules = {
         group.path: {
@@ -100,13 +101,11 @@ def _by_key(messages: Iterable[Message], kind: MessageKind) -> list[tuple[int, s
 
 
 Logs = list[tuple[str, list[tuple[int, str | None, str | None]]]]
-"""Log → number, names of key and value of each of its record types."""
+"""Each log with its record types: number, key name and value name."""
 
 
 def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
-    """Return for every log the name of the enum of its record types, its own name, and the members, named after
-    messages.
-    """
+    """Return each log's record type enum: the enum name, the log name, and the members, which have message names."""
     found: dict[str, tuple[str, dict[str, int]]] = {}
     for log, types in logs:
         name = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", log)) + "RecordType"
@@ -122,7 +121,7 @@ def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
 
 
 def _logs(messages: Iterable[Message]) -> Logs:
-    """Return the record types of every log, each with the names of key and value."""
+    """Return the record types of each log with the names of their keys and values."""
     logs: dict[str, dict[int, list[str | None]]] = {}
     for message in messages:
         if message.kind in RECORDS and message.api_key is not None:
@@ -135,7 +134,7 @@ def _logs(messages: Iterable[Message]) -> Logs:
 
 
 def _short(log: str, logs: Iterable[str]) -> str:
-    """Return the shortest end of a log's path that no other log has."""
+    """Return the shortest unique suffix of a log's path."""
     parts = PurePosixPath(log).parts
     others = [PurePosixPath(other).parts for other in logs if other != log]
     ends = (parts[start:] for start in reversed(range(len(parts))))

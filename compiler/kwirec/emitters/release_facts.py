@@ -1,4 +1,4 @@
-"""Facts from the history of releases: the versions that clients and brokers use, and the status of each version."""
+"""Facts from the release history: which versions clients and brokers use, and the status of each version."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwirec.versions import NONE, VersionRange
 
 @dataclass(frozen=True)
 class Offer:
-    """The versions of an API that one release supports, without unstable versions."""
+    """The stable versions of an API that one release supports."""
 
     accepted: VersionRange
     advertised: VersionRange
@@ -27,7 +27,7 @@ NO_OFFER = Offer(NONE, NONE)
 
 @dataclass(frozen=True)
 class ApiNegotiation:
-    """One API in all releases that have it. ``runs`` are the spans of releases with equal offers."""
+    """One API in all releases that have it. ``runs`` are spans of consecutive releases with equal offers."""
 
     key: int
     name: str
@@ -38,19 +38,20 @@ class ApiNegotiation:
         return self.offers.get(release, NO_OFFER)
 
     def table(self) -> list[list[int | str | None]]:
-        """Return the version that each client and each broker use: ``None`` for none in common, or
-        :data:`REFUSED`.
+        """Return the version that each client uses with each broker, one row per client.
+
+        An entry is ``None`` without a common version, or :data:`REFUSED` if the broker does not accept the version.
         """
         return [[chosen(client, broker) for _, broker in self.runs] for _, client in self.runs]
 
     def fails(self, client: str, broker: str) -> bool:
-        """Return whether both releases offer the API and cannot use it with each other."""
+        """Return whether both releases offer the API but cannot use it with each other."""
         ours, theirs = self.offer(client), self.offer(broker)
         return bool(ours.accepted and theirs.advertised) and not isinstance(chosen(ours, theirs), int)
 
 
 def negotiations(history: History) -> list[ApiNegotiation]:
-    """Return all APIs under their newest names, with the offer of each release."""
+    """Return all APIs under their newest names, with each release's offer."""
     found = []
     for key in sorted({key for apis in history.releases.values() for key in apis}):
         having = [name for name in history.names if key in history.releases[name]]
@@ -62,23 +63,23 @@ def negotiations(history: History) -> list[ApiNegotiation]:
 
 def offer(api: ApiFacts) -> Offer:
     stable = VersionRange.parse(api.accepts).subtract(VersionRange.parse(api.unstable or "none"))
-    accepted = stable[0] if stable else NONE  # Unstable versions are always the end of the range.
+    accepted = stable[0] if stable else NONE  # Unstable versions are always at the end of the range.
     return Offer(accepted, VersionRange.parse(api.advertises) if api.advertises else accepted)
 
 
 def chosen(client: Offer, broker: Offer) -> int | str | None:
-    """Choose the version that a client of one release uses with a broker of another."""
+    """Return the version that a client uses with a broker, ``None`` or :data:`REFUSED`."""
     return choose(*(range(one.low, one.high + 1) for one in (client.accepted, broker.advertised, broker.accepted)))
 
 
 def version_facts(
     message: Message, layouts: Mapping[int, MessageLayout], history: History
 ) -> Iterator[dict[str, object]]:
-    """Yield the facts about every version of a message, with its ``status`` in the newest release.
+    """Yield the facts about each version of a message, with its ``status`` in the newest release.
 
-    ``releases`` are the spans of releases that have the version. ``other_bytes_in`` are the spans of these in which
-    its bytes differed by more than missing later tagged fields. Both are empty if unknown. ``header`` is ``None`` for
-    messages without a header. ``layout`` is a fingerprint.
+    ``releases`` names the spans of releases that have the version. ``other_bytes_in`` names those in which its bytes
+    differ, other than by tagged fields added later. Both are empty if unknown. ``header`` is ``None`` for messages
+    without a header. ``layout`` is a fingerprint.
     """
     headers = header_versions(message)
     releases = history.releases if message.is_rpc else {}
@@ -109,9 +110,7 @@ def version_facts(
 
 
 def _marked(message: Message, newest: str | None, apis: Mapping[str, ApiFacts]) -> tuple[VersionRange, VersionRange]:
-    """Return the unstable and the deprecated versions in the newest release, or if none is known, in the
-    definitions.
-    """
+    """Return the unstable and the deprecated versions in the newest release. Without one, the definitions decide."""
     if newest is None:
         latest = VersionRange(message.valid.high, message.valid.high)
         return latest if message.latest_unstable else NONE, message.deprecated

@@ -1,4 +1,4 @@
-"""Classes and fields as templates see them: with ready-made names, types and defaults."""
+"""Classes and fields for templates, with ready-made names, types and defaults."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ PYTHON = {kind: (python, _ZERO[python]) for kind, python in TYPES.items()} | {
     "bytes": ("bytes", 'b""'),
     "records": ("bytes", "None"),
 }
-"""The Python types of primitives and their implicit defaults."""
+"""The Python type and implicit default of each primitive type."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FieldView:
     """One attribute of a class.
 
-    ``lazy`` attributes are structs that exist only as tagged fields: made on first access, because most messages
-    leave them out and making them would cost more than all the rest. ``slot`` is where the value is kept.
-    ``in_section`` fields are tagged in some versions, ``tagged_only`` ones in all. An ``optional`` attribute can be
-    ``None``. ``value`` is an expression for the default. Objects must not share a list or a struct: ``unset`` is the
-    constant of its type that is the default of the parameter and that the constructor replaces by ``initial``.
-    ``field_literal`` is the entry in ``FIELDS``.
+    ``lazy`` attributes are structs that are always tagged fields. They are created on first access, because most
+    messages omit them and creating them would cost more than all other fields. ``slot`` is the name of the slot that
+    stores the value. ``in_section`` fields are tagged in some versions, ``tagged_only`` fields in all versions. An
+    ``optional`` attribute can be ``None``. ``value`` is an expression for the default. Because objects must not share
+    a list or a struct, ``unset`` names a constant that serves as the parameter's default, and the constructor
+    replaces it with ``initial``. ``field_literal`` is the entry in ``FIELDS``.
     """
 
     field: Field
@@ -50,18 +50,18 @@ class FieldView:
 
     @property
     def initial(self) -> str:
-        """The expression for the value of a field that was not given, where ``unset`` is its default."""
+        """The expression that replaces ``unset`` if the caller does not pass the field."""
         return "None" if self.lazy else self.value
 
     @property
     def is_read(self) -> bool:
-        """Whether decoding passes it to ``new_X``: it is untagged in some version, or a struct and not lazy."""
+        """Whether decoding passes the field to ``new_X``: it is sometimes untagged, or a struct that is not lazy."""
         return not self.tagged_only or (self.unset.startswith("DEFAULT_") and not self.lazy)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassView:
-    """One class of a module. ``fields`` has the names of definitions as keys."""
+    """One class of a module. The keys of ``fields`` are the field names of the definition."""
 
     name: str
     doc: str
@@ -74,18 +74,18 @@ class ClassView:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The attributes that ``new_X`` does not take."""
+        """The attributes that are not parameters of ``new_X``."""
         return tuple(view.name for view in self.fields.values() if not view.is_read)
 
     def tags_in(self, struct: StructCoding) -> str:
-        """Return which tags end the struct: ``known`` and unknown tags, only ``unknown`` tags, or ``none``."""
+        """Return which tags follow the struct: ``known`` (and unknown) tags, only ``unknown`` tags, or ``none``."""
         if not struct.flexible:
             return "none"
         return "known" if any(view.in_section for view in self.fields.values()) else "unknown"
 
 
 def type_name(type_: Type, names: Mapping[str, str]) -> str:
-    """Return the Python type of a value; ``names`` maps structs to their classes."""
+    """Return the Python type of a value. ``names`` maps structs to their classes."""
     match type_:
         case ArrayType(element):
             return f"list[{type_name(element, names)}]"
@@ -96,7 +96,7 @@ def type_name(type_: Type, names: Mapping[str, str]) -> str:
 
 
 def class_view(source: ClassSource) -> ClassView:
-    """Return a struct as it appears in Python."""
+    """Return the view of a struct's Python class."""
     message = source.message
     note = f"Versions {message.valid}, flexible {message.flexible}." if source.is_message else ""
     return ClassView(
@@ -108,7 +108,7 @@ def class_view(source: ClassSource) -> ClassView:
 
 
 def _field_view(source: ClassSource, field: Field) -> FieldView:
-    """Return ``field`` as it appears in Python."""
+    """Return the view of a field's Python attribute."""
     message, names = source.message, source.names
     name = python_name(field.name)
     nullable = is_nullable(field)
@@ -138,17 +138,17 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
 
 
 def sentinel_of(cls: str) -> str:
-    """Return the constant that stands for a default object of a class until a constructor makes one."""
+    """Return the name of the constant that a class's constructor replaces with a new default object."""
     return f"DEFAULT_{cls}"
 
 
 def is_nullable(field: Field) -> bool:
-    """Return whether the value can be ``None``: where the field is nullable, or not set."""
+    """Return whether the value can be ``None``: the field is nullable in some version, or its default is null."""
     return bool(field.versions.intersect(field.nullable)) or default_is_null(field)
 
 
 def described(message: Message, field: Field) -> str:
-    """Return the description of a field, with its versions if some of the message lack it."""
+    """Return the description of a field, with its versions if the message has others."""
     if field.versions.covers(message.valid):
         return field.doc
     versions = field.versions.intersect(message.valid).text_within(message.valid)
@@ -156,12 +156,12 @@ def described(message: Message, field: Field) -> str:
 
 
 def default_is_null(field: Field) -> bool:
-    """Return whether an unset field is null. Records always are, even where null is not allowed [KAFKA-WIRE 28]."""
+    """Return whether an unset field is null. Unset records are null even where null is invalid [KAFKA-WIRE 28]."""
     return field.default is None or field.type == PrimitiveType("records")
 
 
 def default_expression(field: Field, names: Mapping[str, str]) -> str:
-    """Return the default as a Python expression that makes a new value each time."""
+    """Return the default as a Python expression that creates a new value each time."""
     if default_is_null(field):
         return "None"
     if isinstance(field.type, ArrayType):
@@ -176,7 +176,7 @@ def default_expression(field: Field, names: Mapping[str, str]) -> str:
 
 
 def _field_literal(message: Message, field: Field, name: str, names: Mapping[str, str]) -> str:
-    """Return the field as an element of ``FIELDS``, with ranges limited to the versions of the message."""
+    """Return the ``FIELDS`` entry of a field, with ranges limited to the message's versions."""
     nullable = field.nullable.intersect(field.versions).intersect(message.valid)
     tagged = field.tagged.intersect(field.versions).intersect(message.flexible).intersect(message.valid)
     former = tuple(alias[:1].lower() + alias[1:] for alias in field.aliases)
@@ -197,5 +197,5 @@ def _field_literal(message: Message, field: Field, name: str, names: Mapping[str
 
 
 def range_literal(versions: VersionRange) -> str:
-    """Return the versions as a ``range``."""
+    """Return the versions as a ``range`` expression."""
     return f"range({versions.low}, {versions.high + 1})" if versions else "range(0)"

@@ -1,11 +1,11 @@
-"""Artifacts → files: format changed files, remove files that are no longer produced, keep a manifest.
+"""Writes artifacts: formats changed files, removes files that are no longer produced, and keeps a manifest.
 
-For every file, the manifest holds the digest of its unformatted text and of the file on disk. A file is formatted and
-written only if one of them differs, because formatting is the slowest step.
+For each file, the manifest holds two digests: one of the unformatted text and one of the file on disk. A file is
+formatted and written only if a digest differs, because formatting is the slowest step.
 
-Only files in the manifest are replaced. Only files with the digest in the manifest are removed, because anybody can
-write a manifest. It is written first, with all files of the old and the new package, so that the next run can repair
-the files of a killed run.
+Only files in the manifest are replaced. Since a manifest may be forged, a file is removed only if its digest matches.
+The manifest is written first, with all files of the old and the new package, so that the next run can repair the
+files of a killed run.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ MANIFEST = "manifest.json"
 GENERATOR = "kwirec"
 IGNORED = ("__pycache__", STAGE)
 LIBRARIES = (".so", ".pyd")
-"""The native build of a package lies next to its modules."""
+"""Suffixes of a package's native build, which lies next to its modules."""
 LINE_LENGTH = 118
 PROCESSES = 2
 TOOLS = ("black", "format ")
-"""Prefixes of the entries for formatters in the manifest."""
+"""Prefixes of formatter entries in the manifest."""
 TEMPLATES = "templates"
-"""The entry of the manifest that only outputs of ``kwirec emit`` have."""
+"""The manifest entry that only outputs of ``kwirec emit`` have."""
 _PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
 
 Commands = Mapping[str, Sequence[str]]
 """Suffixes such as ``.go`` → commands that format standard input."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of formatted files and of all files."""
+"""Called with the number of formatted files and the total number of files."""
 
 
 @dataclass
 class WriteOutcome:
-    """The result of writing. With ``check``, the result that writing would have."""
+    """The result of a write or, with ``check``, the result that a write would have."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class WriteOutcome:
 
 
 class OutputNotGeneratedError(Exception):
-    """The output folder holds files that kwirec did not write."""
+    """Raised when the output folder contains files that kwirec did not write."""
 
 
 def write(
@@ -78,12 +78,13 @@ def write(
     progress: Progress = lambda done, total: None,
     commands: Commands = MappingProxyType({}),
 ) -> WriteOutcome:
-    """Make ``folder`` hold exactly ``artifacts``; with ``check`` only find differences. ``commands`` format files by
-    their suffix. Without a command, black formats ``.py``.
+    """Make ``folder`` contain exactly ``artifacts``. With ``check``, only find differences.
 
-    Raises :class:`FormatError` if a file cannot be formatted, and :class:`OutputNotGeneratedError` if the folder has
-    files that neither the manifest nor ``artifacts`` have, or if a file to remove changed since it was written. Then
-    the function writes no file.
+    ``commands`` maps suffixes to formatters. Without a command for ``.py``, black formats Python files.
+
+    Raises :class:`FormatError` if a file cannot be formatted. Raises :class:`OutputNotGeneratedError` if the folder
+    has files that are in neither the manifest nor ``artifacts``, or if a file to remove was changed after it was
+    written. In both cases, no file is written.
     """
     if folder.is_symlink():
         raise OutputNotGeneratedError(f"{folder.as_posix()} is a symbolic link: replace it with a folder")
@@ -113,7 +114,7 @@ def _write(
     present = set(_files(folder))
     unlisted = present - listed
     _refuse(folder, unlisted - {artifact.path for artifact in artifacts})
-    # Checking trusts no file that may have been edited, including the manifest.
+    # A check does not trust files that may have been edited, including the manifest.
     used = {name: tool for name, tool in manifest["origin"].items() if name.startswith(TOOLS)} if manifest else {}
     known: dict[str, Any] = manifest["files"] if used == tools and not check else {}
     outcome = WriteOutcome()
@@ -138,7 +139,7 @@ def _write(
     _refuse_changed(folder, {path: manifest["files"][path] for path in outcome.removed})
     final = _manifest(origin, entries)
     outcome.written = [*changed, *([MANIFEST] if _read(folder / MANIFEST) != final else [])]
-    outcome.unchanged = len(artifacts) + 1 - len(outcome.written)  # the manifest is a file, too
+    outcome.unchanged = len(artifacts) + 1 - len(outcome.written)  # the manifest is also a file
     if not (check or outcome.is_clean):
         first = _manifest(origin, entries | {path: manifest["files"][path] for path in outcome.removed})
         replace_files(folder, {MANIFEST: first, **changed}, outcome.removed)
@@ -148,7 +149,7 @@ def _write(
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield all files in ``folder`` except libraries. Links count as files and are not followed."""
+    """Yield all files in ``folder`` except libraries. Symbolic links count as files and are not followed."""
     for parent, folders, files in os.walk(folder):
         links = [name for name in folders if Path(parent, name).is_symlink()]
         folders[:] = [name for name in folders if name not in IGNORED]
@@ -174,7 +175,7 @@ def _refuse_changed(folder: Path, entries: Mapping[str, Any]) -> None:
 
 
 def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Progress) -> list[str]:
-    """Return the formatted texts. Two processes of black pay off from a dozen modules on."""
+    """Return the formatted texts. Two black processes pay off from about a dozen modules."""
     texts = {artifact.path: artifact.text for artifact in artifacts}
     for artifact in artifacts:
         if artifact.text and (command := commands.get(PurePosixPath(artifact.path).suffix)):
@@ -184,7 +185,7 @@ def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Prog
     with ExitStack() as stack:
         map_: Callable[..., Iterable[str]] = map
         if len(ordered) >= 12 and (os.cpu_count() or 1) > 1:
-            # Forking a process with a thread that shows progress can deadlock, hence spawn.
+            # A fork can deadlock while a thread shows progress, so processes are spawned.
             pool = ProcessPoolExecutor(PROCESSES, get_context("spawn"), initializer=_end_with_parent)
             map_ = stack.enter_context(pool).map
         for number, (artifact, text) in enumerate(zip(ordered, map_(format_text, ordered), strict=True)):
@@ -194,7 +195,7 @@ def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Prog
 
 
 def _end_with_parent() -> None:
-    """Workers hold both ends of their queue open, so they would wait forever for a parent that was killed."""
+    """End a worker when its parent dies. Workers hold both ends of their queue, so they would wait forever."""
 
     def wait() -> None:
         if parent := parent_process():
@@ -211,11 +212,11 @@ def _is_python(artifact: Artifact) -> bool:
 def format_text(artifact: Artifact) -> str:
     """Return the formatted text of a Python module.
 
-    black formats a text that it changed a second time, because the first may have added a comma that splits more
-    lines. Emitted code has no such lines, and this would double the time of a cold run: ``format_str`` is used only
-    if a version of black does not have its single step.
+    black formats changed text a second time, because the first pass may add a comma that splits more lines. Emitted
+    code has no such lines, and the second pass would double the time of a cold run. ``format_str`` is used only if
+    black's single-pass function is missing.
     """
-    import black  # importing black is as slow as importing the whole compiler
+    import black  # importing black takes as long as importing the whole compiler
     from black.mode import Mode, TargetVersion
     from black.parsing import InvalidInput
 
@@ -232,8 +233,8 @@ def _manifest(origin: dict[str, str], entries: Mapping[str, Mapping[str, str]]) 
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
-    """Return the manifest; empty if it is missing, damaged, of another program, or lists paths that kwirec cannot
-    make.
+    """Return the manifest, or an empty one if the file is missing, damaged, written by another program, or lists
+    paths that kwirec cannot produce.
     """
     try:
         manifest = json.loads(_read(folder / MANIFEST) or "")

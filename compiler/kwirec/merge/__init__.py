@@ -1,4 +1,4 @@
-"""Merges a release into the union of all releases: ``merge(root, release, paths, report)``."""
+"""Merges a release into the union of all releases with ``merge(root, release, paths, report)``."""
 
 from kwirec.merge.merge import MergeOutcome, merge
 

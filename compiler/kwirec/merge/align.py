@@ -1,8 +1,8 @@
-"""Finds the fields and structs that are the same in two drafts of one message.
+"""Matches the fields and structs of two drafts of one message.
 
-Evidence first: two untagged fields are the same if they have the same position in the same struct in a version that
-both drafts have with equal bytes, two tagged fields if they have the same tag there. Only fields that no shared
-version decides are matched by name.
+Shared versions, whose bytes are equal in both drafts, decide first. Two untagged fields match if they have the same
+position in the same struct of a shared version, and two tagged fields if they have the same tag. The remaining fields
+are matched by name.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kwirec.merge.draft import FieldDraft, MessageDraft
 
 @dataclass
 class Alignment:
-    """Pairs ``(struct, struct)`` with their pairs of field names; first of the preferred draft, then the other."""
+    """Matching structs as pairs ``(preferred, other)``, each with its matching field names in the same order."""
 
     structs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
 
     def partner_of(self, other_struct: str) -> str | None:
-        """Return the preferred draft's struct for a struct of the other draft."""
+        """Return the preferred draft's name for a struct of the other draft, or ``None``."""
         return next((mine for mine, theirs in self.structs if theirs == other_struct), None)
 
 
 def align(preferred: MessageDraft, other: MessageDraft) -> Alignment:
-    """Pair the fields and structs that are the same; contradictions go to ``conflicts``."""
+    """Match the fields and structs of two drafts. Contradictions are collected in ``conflicts``."""
     alignment = Alignment()
     shared = preferred.valid & other.valid
     pending = [(preferred.name, other.name)]
@@ -79,7 +79,7 @@ def _pairs(mine: list[FieldDraft], theirs: list[FieldDraft], version: int) -> It
 
 
 def _by_name(mine: list[FieldDraft], theirs: list[FieldDraft], names: dict[str, str]) -> None:
-    """Match the rest by name, or by a former name of mine."""
+    """Match the remaining fields by name, or by a former name of a field in ``mine``."""
     taken = set(names.values())
     rest = {f.name: f for f in theirs if f.name not in taken}
     for draft in mine:

@@ -1,6 +1,6 @@
-"""Drafts: messages in a form in which two of them can be joined.
+"""Drafts are messages in a form that can be joined.
 
-A draft lists the valid versions in which each field is present, nullable or tagged, as plain sets. Ranges are written
+A draft has plain sets of the valid versions in which each field is present, nullable or tagged. Ranges are written
 from these sets, so they never claim more than some release proves.
 """
 
@@ -21,13 +21,13 @@ Versions = frozenset[int]
 
 @dataclass
 class FieldDraft:
-    """A field and the versions in which it has each of its properties."""
+    """A field and the versions to which each of its properties applies."""
 
     name: str
     type: Type
     live: Versions
     lacks: Versions
-    """Versions that have the struct without the field: default and ignorable only apply to these."""
+    """Versions in which the struct lacks the field. ``default`` and ``ignorable`` matter only for these."""
     nullable: Versions
     tagged: Versions
     tag: int | None
@@ -63,7 +63,10 @@ class StructDraft:
 
 @dataclass
 class MessageDraft:
-    """A message with sets for ranges. ``structs`` are in definition order, the root (named as the message) first."""
+    """A message with sets of versions instead of ranges.
+
+    ``structs`` are in definition order. The first is the root, which has the message's name.
+    """
 
     name: str
     kind: MessageKind
@@ -75,7 +78,7 @@ class MessageDraft:
     deprecated: Versions
     latest_unstable: bool
     headers: dict[int, int]
-    """Header versions by version. A definition states them only if they are ``unusual``, not as derived."""
+    """Header versions by message version. A definition states them only if they differ from the derived ones."""
     unusual_headers: bool
     structs: dict[str, StructDraft]
     doc: str
@@ -88,7 +91,7 @@ class MessageDraft:
         return self.structs[self.name]
 
     def limited_to(self, versions: Versions) -> MessageDraft:
-        """Return the draft without all other versions, and without the fields and structs that only those had."""
+        """Return the draft with only these versions and the fields and structs that exist in them."""
         draft = with_versions(versions.intersection, self)
         draft.structs = {
             name: replace(struct, fields=_limited(struct.fields, versions)) for name, struct in self.structs.items()
@@ -97,7 +100,7 @@ class MessageDraft:
         return draft
 
     def renumbered(self, number: int) -> MessageDraft:
-        """Return the draft with ``number`` in place of all its versions, which must be the same on the wire."""
+        """Return the draft with all versions replaced by ``number``. They must be equal on the wire."""
 
         def only(versions: Versions) -> Versions:
             return frozenset({number}) if versions else versions
@@ -108,11 +111,11 @@ class MessageDraft:
         return with_versions(only, newest)
 
     def users(self, struct: str) -> Iterator[FieldDraft]:
-        """Return all fields whose type is ``struct`` or an array of it."""
+        """Return an iterator over all fields whose type is ``struct`` or an array of it."""
         return (field for owner in self.structs.values() for field in owner.fields if field.struct_name == struct)
 
     def drop_unused_structs(self) -> None:
-        """Remove the structs that are not reachable from the root, and the versions in which they are not."""
+        """Remove unreachable structs, and limit the other structs to the versions in which the root reaches them."""
         usage = self.usage()
         self.structs = {name: struct for name, struct in self.structs.items() if name == self.name or usage[name]}
         for name, struct in self.structs.items():
@@ -120,7 +123,7 @@ class MessageDraft:
                 struct.fields = _limited(struct.fields, usage[name])
 
     def usage(self) -> dict[str, Versions]:
-        """Return for every struct the versions in which the message contains it."""
+        """Return the versions in which the message contains each struct, by struct name."""
         uses = {
             name: [(field.struct_name, field.live) for field in struct.fields if field.struct_name is not None]
             for name, struct in self.structs.items()
@@ -141,12 +144,12 @@ def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
 
 
 def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
-    """Return the fields that any of ``versions`` has, without all other versions."""
+    """Return the fields that exist in any of ``versions``, limited to these versions."""
     return [with_versions(versions.intersection, field) for field in fields if field.live & versions]
 
 
 def draft_of(message: Message) -> MessageDraft:
-    """Return the draft of a message, without the fields and structs that none of its versions has."""
+    """Return the draft of a message without fields and structs that no version uses."""
     valid = frozenset(message.valid)
     flexible = frozenset(message.valid.intersect(message.flexible))
     structs = {}

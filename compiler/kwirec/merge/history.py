@@ -1,9 +1,9 @@
-"""Facts about every release merged so far: ``releases.json``, ``layouts.json``, ``exceptions.json``.
+"""Facts about all merged releases, kept in ``releases.json``, ``layouts.json`` and ``exceptions.json``.
 
-``releases.json`` says for each broker release which versions of each API it accepts, advertises, deprecates or marks
-unstable. ``layouts.json`` holds, for every message and version, the fingerprints of its bytes and the releases
-that had them: the evidence against which the union is proved. ``exceptions.json`` lists the versions whose bytes
-changed between releases, with their releases and a reason.
+``releases.json`` records which versions of each API a broker release accepts, advertises, deprecates or marks as
+unstable. ``layouts.json`` records the fingerprints of each message version and the releases that had them. They are
+the evidence that proves the union. ``exceptions.json`` lists the versions whose bytes changed between releases, with
+the releases and a reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kwirec.versions import RELEASE, VersionRange
 K = TypeVar("K")
 
 Span = tuple[str, str]
-"""The first and last release of a run."""
+"""The first and last release of a run of consecutive releases."""
 
 _FORMS = {
     "a text": re.compile(".*", re.DOTALL),
@@ -36,13 +36,13 @@ RELEASES, LAYOUTS, EXCEPTIONS = "releases.json", "layouts.json", "exceptions.jso
 
 @lru_cache(1024)
 def release_key(release: str) -> tuple[int, ...]:
-    """Return a key that orders releases: ``3.10.0`` after ``3.9.1``."""
+    """Return a sort key for releases that places ``3.10.0`` after ``3.9.1``."""
     return tuple(int(part) for part in release.split("."))
 
 
 @dataclass
 class ApiFacts:
-    """One API in one release. Ranges are text, or ``None``."""
+    """One API in one release. Version ranges are strings or ``None``."""
 
     name: str
     accepts: str
@@ -56,7 +56,7 @@ class ApiFacts:
 class ExceptionEntry:
     """A version whose bytes in some releases differ from its bytes in the union.
 
-    ``now`` is the version that has these bytes today, if any.
+    ``now`` is the version that has these bytes in the union, if any.
     """
 
     message: str
@@ -75,7 +75,7 @@ class History:
     layouts: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     exceptions: list[ExceptionEntry] = field(default_factory=list)
     unpublished: dict[str, list[str]] = field(default_factory=dict)
-    """Messages of modules that were not published with a release: they are neither in it nor removed by it."""
+    """By release, messages whose module was not published with it. The release neither has nor removes them."""
 
     @property
     def names(self) -> list[str]:
@@ -88,22 +88,22 @@ class History:
         return sorted({release for _, _, release, _ in self.evidence()}, key=release_key)
 
     def evidence(self) -> Iterator[tuple[str, int, str, str]]:
-        """Message, version, release and fingerprint of all layouts."""
+        """Yield the message, version, release and fingerprint of each known layout."""
         for message, versions in self.layouts.items():
             for version, prints in versions.items():
                 for release, fingerprint in prints.items():
                     yield message, version, release, fingerprint
 
     def evidence_of(self, release: str) -> set[tuple[str, int]]:
-        """Return the messages and versions whose layout in a release is known."""
+        """Return the pairs of message and version whose layout is known for a release."""
         return {(message, version) for message, version, other, _ in self.evidence() if other == release}
 
     def prints(self, message: str, version: int) -> dict[str, str]:
-        """Return the fingerprint of a version in each release that has it."""
+        """Return the fingerprints of a message version, by release."""
         return self.layouts.get(message, {}).get(version, {})
 
     def unpublished_in(self, message: str, version: int) -> set[str]:
-        """Return the releases without the module of a message, which had this version in the release before them."""
+        """Return the releases that lack a message's module, if the version existed in the last release with it."""
         found: set[str] = set()
         there = False
         for release in self.names:
@@ -117,7 +117,7 @@ class History:
         self.layouts.setdefault(message, {}).setdefault(version, {})[release] = fingerprint
 
     def forget(self, release: str) -> None:
-        """Drop what an earlier merge of this release recorded, so that merging again replaces it."""
+        """Drop the facts of an earlier merge of this release, so that another merge replaces them."""
         self.releases.pop(release, None)
         self.unpublished.pop(release, None)
         left = [entry for entry in self.evidence() if entry[2] != release]
@@ -126,7 +126,7 @@ class History:
             self.record_layout(message, version, fingerprint, other)
 
     def rename(self, old: str, new: str) -> None:
-        """Carry the evidence of a message over to its new name."""
+        """Move the evidence of a message to its new name."""
         if old != new and old in self.layouts:
             for version, prints in self.layouts.pop(old).items():
                 for release, fingerprint in prints.items():
@@ -144,11 +144,11 @@ class History:
 
 
 class HistoryError(OSError):
-    """``releases.json``, ``layouts.json`` or ``exceptions.json`` of a folder does not hold what it should."""
+    """Raised when ``releases.json``, ``layouts.json`` or ``exceptions.json`` has invalid contents."""
 
 
 def read_history(root: Path) -> History:
-    """Return the history in the folder ``root``, empty if it has none. Raises :class:`HistoryError`."""
+    """Return the history in the folder ``root``, or an empty history. Raises :class:`HistoryError`."""
     history = History()
     path = root / RELEASES
     try:
@@ -190,14 +190,14 @@ def _exception(
 
 
 def _text(value: str, form: str = "a text") -> str:
-    """``value`` from JSON; ``TypeError`` or ``ValueError`` unless it is a string of this form."""
+    """Return ``value`` from JSON. Raises ``TypeError`` or ``ValueError`` unless it is a string of this form."""
     if not _FORMS[form].fullmatch(value):
         raise ValueError(f"{value!r} is not {form}")
     return value
 
 
 def history_files(history: History) -> dict[str, str]:
-    """Return the texts of the three files by name, with one fact on each line, in a stable order."""
+    """Return the contents of the three files by file name, with one fact per line in a stable order."""
     releases = {
         release: {
             "source": history.sources.get(release, "definitions"),
@@ -221,12 +221,12 @@ def history_files(history: History) -> dict[str, str]:
 
 
 def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
-    """Return the attributes that have a value, as JSON."""
+    """Return the attributes with a value, for JSON."""
     return {name: value for name, value in vars(entry).items() if value not in (None, ())}
 
 
 def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
-    """Return the releases of each fingerprint, oldest first."""
+    """Return the spans of releases with each fingerprint, oldest fingerprint first."""
     fingerprints = dict.fromkeys(prints[release] for release in sorted(prints, key=release_key))
     return {
         fingerprint: spans((release for release in prints if prints[release] == fingerprint), order)
@@ -235,7 +235,7 @@ def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
 
 
 def _joined(exceptions: list[ExceptionEntry]) -> list[ExceptionEntry]:
-    """One entry for all releases of a version that have the same reason."""
+    """Return the exceptions with one entry for all releases in which a version has the same reason."""
     joined: dict[tuple[str, int, int | None, str], list[str]] = {}
     for entry in exceptions:
         joined.setdefault((entry.message, entry.version, entry.now, entry.reason), []).extend(entry.releases)
@@ -251,7 +251,7 @@ def _read(path: Path, default: object) -> Any:
 
 
 def release_runs(names: Sequence[str], key: Callable[[str], K | None]) -> Iterator[tuple[Span, K]]:
-    """Yield the spans of neighbouring releases with an equal key. Releases whose key is ``None`` are left out."""
+    """Yield each run of consecutive releases with an equal key, and the key. Skip releases with the key ``None``."""
     for value, group in groupby(names, key):
         releases = list(group)
         if value is not None:
@@ -263,7 +263,7 @@ def span_text(span: Span) -> str:
 
 
 def spans(releases: Iterable[str], names: Sequence[str]) -> str:
-    """``["2.2.2", "2.3.1", "4.0.0"]`` → ``"2.2.2..2.3.1 4.0.0"``: neighbours in ``names`` become a span."""
+    """Join neighbours in ``names`` into spans: ``["2.2.2", "2.3.1", "4.0.0"]`` becomes ``"2.2.2..2.3.1 4.0.0"``."""
     selected = set(releases)
     return " ".join(span_text(span) for span, _ in release_runs(names, lambda name: name in selected or None))
 

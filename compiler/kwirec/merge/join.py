@@ -1,7 +1,7 @@
-"""Two drafts of one message → one that has all versions of both.
+"""Joins two drafts of one message into a draft with the versions of both.
 
-If both have a version with different bytes, ``merge`` has removed it from one draft before. Here every shared version
-is equal, apart from tagged fields that only the newer draft has.
+If the bytes of a version differ, ``merge`` has already removed the version from one draft. All shared versions are
+therefore equal, except for tagged fields that only the newer draft has.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from kwirec.merge.align import Alignment, align
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft, with_versions
 
 SinceOf = Callable[[frozenset[int]], str]
-"""The release that added a tagged field to these versions, which one of the drafts has without it."""
+"""Returns the release that added a tagged field to these versions, given that one draft has them without it."""
 
 
 def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tuple[MessageDraft, list[str]]:
-    """Return the joined draft in the names of ``preferred``, and the contradictions found on the way."""
+    """Return the joined draft, which uses the names of ``preferred``, and the contradictions that were found."""
     alignment = align(preferred, other)
     joiner = _Joiner(preferred, other, alignment, since_of)
     draft = replace(
@@ -36,7 +36,7 @@ def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tup
 
 
 def _headers(preferred: MessageDraft, other: MessageDraft) -> dict[int, int]:
-    """Return the header version of every version. A stated header version has precedence over a derived version."""
+    """Return the header version of each message version. Stated header versions take precedence over derived ones."""
     derived, given = sorted((other, preferred), key=lambda draft: draft.unusual_headers)
     return derived.headers | given.headers
 
@@ -66,7 +66,7 @@ class _Joiner:
         return joined
 
     def _fields(self, mine: list[FieldDraft], other: StructDraft, names: dict[str, str]) -> list[FieldDraft]:
-        """My fields in my order; each field that only they have is inserted after its predecessor in their struct."""
+        """Return the fields in my order. A field that only ``other`` has follows its predecessor in ``other``."""
         by_their_name = {theirs: my for my, theirs in names.items()}
         theirs = {field.name: field for field in other.fields}
         result = [self._both(field, theirs[names[field.name]]) if field.name in names else field for field in mine]
@@ -89,8 +89,8 @@ class _Joiner:
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
         # A release that dropped old versions also dropped the default and ignorable that only those versions needed.
-        # So these are taken from the preferred draft only if it still has a version without the field, or all
-        # versions of the other draft: with all versions, it dropped them on purpose.
+        # The preferred draft therefore decides only if some of its versions lack the field, or if it has all
+        # versions of the other draft and so dropped the attributes on purpose.
         has_all = theirs.live | theirs.lacks <= mine.live | mine.lacks
         decisive = mine if mine.lacks or mine.tagged or has_all else theirs
         return replace(
@@ -108,12 +108,12 @@ class _Joiner:
         )
 
     def _adopted(self, field: FieldDraft) -> FieldDraft:
-        """Return a field of the other draft, with the preferred draft's name of its struct."""
+        """Return a field of the other draft, whose type uses the preferred draft's struct name."""
         partner = None if field.struct_name is None else self.alignment.partner_of(field.struct_name)
         return field if partner is None else replace(field, type=with_base(field.type, StructType(partner)))
 
     def _mark_tags(self, joined: dict[str, StructDraft]) -> None:
-        """Note the release of tagged fields that were added to an existing version."""
+        """Record the release that added each tagged field to existing versions."""
         shared = self.preferred.valid & self.other.valid
         for (mine, theirs), names in self.alignment.structs.items():
             new = [f for f in self.preferred.structs[mine].fields if f.name not in names]
@@ -126,7 +126,7 @@ class _Joiner:
 
 
 def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldDraft] | None:
-    """``fields`` such that any two that share a version of a draft have the order they have there, if possible."""
+    """Return ``fields`` sorted so that fields sharing a version keep the order of each draft, or ``None``."""
     after: dict[str, set[str]] = {field.name: set() for field in fields}
     for draft in drafts:
         for first, second in combinations(draft, 2):
@@ -145,5 +145,5 @@ def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldD
 
 
 def _aliases(name: str, aliases: tuple[str, ...], other_name: str, other_aliases: tuple[str, ...]) -> tuple[str, ...]:
-    """Return all former names, newest first, without the present one."""
+    """Return all former names without the current name, newest first."""
     return tuple(dict.fromkeys(a for a in (*aliases, other_name, *other_aliases) if a != name))

@@ -1,7 +1,7 @@
-"""Merges one release into the union of all: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
+"""Merges a release into the union: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
 
-read both → pair messages → let one side win where bytes differ → join → write → read back → prove. The merge
-writes files only if the proof holds.
+The steps are: read both → pair messages → let one side win where bytes differ → join → write → read back → prove.
+Files are written only if the proof succeeds.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ FOLDERS = {
     MessageKind.COORDINATOR_KEY: "coordinators",
     MessageKind.COORDINATOR_VALUE: "coordinators",
 }
-"""The folder for the file of a new message. Files can be moved: messages are not found by their path."""
+"""The folders for files of new messages. Files can be moved, because messages are not identified by path."""
 
 
 @dataclass
 class MergeOutcome:
-    """The result of a merge. ``written`` is empty if it failed."""
+    """The result of a merge. ``written`` is empty if the merge failed."""
 
     release: str
     added: list[str] = field(default_factory=list)
@@ -59,10 +59,10 @@ class MergeOutcome:
 def merge(
     root: Path, release: str, paths: Sequence[Path], report: Report, *, incomplete: bool = False
 ) -> MergeOutcome:
-    """Merge the definitions under ``paths`` into the union in ``root``; ``report`` receives the findings.
+    """Merge the definitions under ``paths`` into the union in ``root`` and add the findings to ``report``.
 
-    If the release is ``incomplete``, some of its modules were not published. Messages of the release before that
-    ``paths`` lack are then noted as not published.
+    If the release is ``incomplete``, some of its modules were not published. Messages of the previous release that
+    are missing from ``paths`` are then recorded as not published.
     """
     outcome = MergeOutcome(release)
     incoming = _load(paths, report)
@@ -96,15 +96,15 @@ def merge(
 def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Schema:
     schema = resolve([parse(source, report) for source in read_sources(paths, report, required=required)], report)
     if not report.has_errors():
-        validate_before("K3", schema, report)  # names become names of files
+        validate_before("K3", schema, report)  # names become file names
     return schema
 
 
 def _check(union: Schema, report: Report) -> None:
     """Report the errors that `kwirec check` would find in the new union.
 
-    Its warnings, such as missing descriptions of fields, do not prevent a merge. Neither do requests without their
-    responses, because both may come in two merges.
+    Warnings, such as missing field descriptions, do not prevent a merge. Neither do requests without responses,
+    because the two may be merged separately.
     """
     findings = Report()
     validate_before("K7", union, findings)
@@ -114,7 +114,7 @@ def _check(union: Schema, report: Report) -> None:
 
 
 def _misplaced(root: Path, paths: Iterable[Path]) -> Iterator[str]:
-    """Reasons against paths: members of archives, bundles, and links that lead out of the union."""
+    """Yield a problem for each path that is in an archive, is a bundle, or links to a file outside the union."""
     for path in paths:
         if path.suffix != ".json" or not path.resolve().is_relative_to(root.resolve()):
             yield f"{path.as_posix()} is not a file for one definition in {root.as_posix()}"
@@ -129,7 +129,7 @@ def _write(root: Path, texts: dict[Path, str], union: Schema, history: History, 
 
 
 def _stripped(message: Message) -> MessageDraft:
-    """Return the draft of an incoming message without what only the union says, such as descriptions and enums."""
+    """Return the draft of an incoming message without facts that only the union defines, such as descriptions."""
     draft = draft_of(message)
     for struct in draft.structs.values():
         struct.doc, struct.comments = "", ()
@@ -157,7 +157,7 @@ class _Merger:
         self._newest = not merged or release_key(release) > release_key(merged[-1])
 
     def check_nothing_is_lost(self) -> None:
-        """Check that merging a release again with fewer modules loses no facts about the other modules."""
+        """Check that merging a release again with fewer modules does not lose facts about its other modules."""
         lost = sorted({message for message, _ in self._evidence - self.history.evidence_of(self._release)})
         if lost:
             shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
@@ -166,9 +166,7 @@ class _Merger:
             )
 
     def note_unpublished(self) -> None:
-        """Note the messages of the previous release that this release lacks because their modules were not
-        published.
-        """
+        """Record which messages of the previous release are missing because their modules were not published."""
         at = release_key(self._release)
         before = max((r for r in self.history.merged if release_key(r) < at), key=release_key, default=None)
         there = {message for message, _ in self.history.evidence_of(self._release)}
@@ -178,7 +176,7 @@ class _Merger:
             self.history.unpublished[self._release] = lacking
 
     def run(self, root: Path) -> dict[Path, str]:
-        """Return the texts of all definition files of the new union."""
+        """Return the text of each definition file in the new union, by path."""
         texts: dict[Path, str] = {}
         partners = [(theirs, self._partner(theirs)) for theirs in self._incoming.messages]
         incoming = {ours.name: theirs for theirs, ours in partners if ours is not None}
@@ -189,7 +187,7 @@ class _Merger:
                 texts[path] = message.decl.span.source.text
                 continue
             draft = self._merged(message, theirs)
-            # A file that was never moved follows the kind of its message.
+            # A file in its default folder moves with the message kind.
             unmoved = path.parent == root / FOLDERS[message.kind]
             folder = root / FOLDERS[draft.kind] if unmoved else path.parent
             texts[folder / f"{draft.name}.json"] = self._text(draft, message)
@@ -212,8 +210,9 @@ class _Merger:
         return text
 
     def _partner(self, message: Message) -> Message | None:
-        """Return the message of the union that ``message`` is: by api key and direction, or by a name it has or
-        had.
+        """Return the union's counterpart of ``message``, or ``None``.
+
+        Requests and responses are matched by api key, and other messages by their present or former names.
         """
         if message.is_rpc:
             same = (m for m in self._union.messages if (m.kind, m.api_key) == (message.kind, message.api_key))
@@ -223,8 +222,10 @@ class _Merger:
         return next(named, None) or next((m for m in others if self._is_renamed(m, message)), None)
 
     def _is_renamed(self, ours: Message, theirs: Message) -> bool:
-        """Return whether a record was renamed: both have the same number and mostly the same fields, and neither name
-        exists on the other side. The number does not suffice, because different logs use the same numbers.
+        """Return whether a record was renamed.
+
+        It was renamed if both have the same number, most of their field names are equal, and neither name exists on
+        the other side. The number does not suffice, because different logs use the same numbers.
         """
         if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
             return False
@@ -237,7 +238,7 @@ class _Merger:
         mine, incoming = self._renumber(ours, theirs, mine, incoming)
         mine, incoming = self._settle(ours, theirs, mine, incoming)
         self._earlier_tags(mine, incoming)
-        # The newest release that has a version decides whether it is deprecated.
+        # The newest release with a version decides whether that version is deprecated.
         decides = frozenset(v for v in incoming.valid if self._is_newest_with(ours.name, v))
         deprecated = (incoming.deprecated & decides) | (mine.deprecated - decides)
         if self._newest:
@@ -251,7 +252,10 @@ class _Merger:
     def _renumber(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
     ) -> tuple[MessageDraft, MessageDraft]:
-        """Kafka 4.1 turned the version numbers of coordinator keys into record types: all became version 0."""
+        """Return both drafts, with coordinator keys from before Kafka 4.1 renumbered.
+
+        Kafka 4.1 turned their version numbers into record types, and all keys became version 0.
+        """
         old = self._union_layouts.by_message[ours.name].values()
         new = self._layouts.by_message[theirs.name].values()
         if {ours.kind, theirs.kind} != {MessageKind.DATA, MessageKind.COORDINATOR_KEY} or {*old} != {*new}:
@@ -265,7 +269,7 @@ class _Merger:
     def _settle(
         self, ours: Message, theirs: Message, mine: MessageDraft, incoming: MessageDraft
     ) -> tuple[MessageDraft, MessageDraft]:
-        """Settle versions with different bytes: the newer release keeps the version."""
+        """Return both drafts. A version whose bytes differ is removed from the draft of the older release."""
         mine_lose: set[int] = set()
         theirs_lose: set[int] = set()
         for version in mine.valid & incoming.valid:
@@ -285,7 +289,7 @@ class _Merger:
         return mine, incoming
 
     def _is_newest_with(self, name: str, version: int) -> bool:
-        """Return whether no merged release with this version of the message is newer than the incoming one."""
+        """Return whether the incoming release is newer than all merged releases with this message version."""
         return all(release_key(r) < release_key(self._release) for r in self.history.prints(name, version))
 
     def _except(
@@ -297,8 +301,9 @@ class _Merger:
         *,
         now: int | None = None,
     ) -> None:
-        """List versions as exceptions in ``releases``, or in all merged releases with other bytes than this release.
-        Versions that are listed already stay as they are.
+        """Record versions as exceptions in ``releases``, or in all merged releases with different bytes.
+
+        Existing exceptions do not change.
         """
         name = theirs.name if self._newest else ours.name
         for version in sorted(versions):
@@ -317,7 +322,7 @@ class _Merger:
                 )
 
     def _with_other_bytes(self, name: str, theirs: Message, version: int) -> Iterator[str]:
-        """Yield the releases in which a version has not the bytes that it has in this release, if it has any."""
+        """Yield the merged releases whose bytes for a version differ from this release, or are missing from it."""
         own = self._layouts.by_message[theirs.name].get(version)
         for release, fingerprint in self.history.prints(name, version).items():
             if own is None or fingerprint != own.fingerprint:
@@ -326,19 +331,17 @@ class _Merger:
     def _with_equal_bytes(
         self, entries: Iterable[ExceptionEntry], name: str, theirs: Message, version: int
     ) -> ExceptionEntry | None:
-        """Return the exception for other releases whose version has the bytes that this release has: one reason for
-        all.
-        """
+        """Return the exception for releases whose bytes equal those of this release, so that they share a reason."""
         own, prints = self._layouts.by_message[theirs.name][version].fingerprint, self.history.prints(name, version)
         return next((entry for entry in entries if any(prints.get(r) == own for r in entry.releases)), None)
 
     def _first_with(self, name: str, versions: frozenset[int]) -> str:
-        """Return the first release after this release that had any of these versions."""
+        """Return the first later release that has any of these versions."""
         releases = {release for version in versions for release in self.history.prints(name, version)}
         return min((r for r in releases if release_key(r) > release_key(self._release)), key=release_key)
 
     def _earlier_tags(self, mine: MessageDraft, incoming: MessageDraft) -> None:
-        """Return a tagged field that this older release already has was added earlier than the union says."""
+        """Set ``since`` of tagged fields to this release if it has them earlier than the union states."""
         if self._newest:
             return
         for my_name, their_name in align(mine, incoming).structs:
@@ -349,7 +352,7 @@ class _Merger:
                         fields[index] = replace(one, since=self._release)
 
     def _record(self, message: Message, name: str) -> None:
-        """Record the layouts and the facts of one message of this release, which the union calls ``name``."""
+        """Record the layouts and facts of a message in this release under its name in the union."""
         for version, layout in self._layouts.by_message[message.name].items():
             self.history.record_layout(name, version, layout.fingerprint, self._release)
         if message.kind is MessageKind.REQUEST and message.api_key is not None and message.valid:
@@ -364,10 +367,11 @@ class _Merger:
             self.history.releases.setdefault(self._release, {})[message.api_key] = facts
 
     def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
-        """Assume that a release advertises versions which it does not accept, or none, as its neighbour does: another
-        release of the same line, or else the previous release [KAFKA-18659].
+        """Return the range that the release advertises for an API, or ``None`` if it equals the accepted range.
 
-        Definitions do not contain the advertised versions, so those recorded for this release are kept.
+        Definitions do not contain advertised versions, so recorded ranges are kept. Otherwise, the range is assumed
+        to differ as it does in a neighbouring release: one of the same line, or else the previous release
+        [KAFKA-18659].
         """
         if (known := self._known.get(api_key)) is not None:
             return known.advertises

@@ -1,8 +1,8 @@
-"""Proves that every version of every message in every merged release has the same bytes in the union.
+"""Proves that the union preserves the bytes of each message version in all merged releases.
 
-The evidence is the fingerprints in ``layouts.json``. For an older release, the proof removes the tagged fields that
-were added to an existing version later (``since``). Tags exist for such additions [KIP-482]. Versions whose bytes did
-change must be listed in ``exceptions.json``.
+The proof compares the union with the fingerprints in ``layouts.json``. For an older release, it first removes the
+tagged fields that were added to existing versions later (``since``), which tags allow [KIP-482]. Versions whose bytes
+really changed must be listed in ``exceptions.json``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kwirec.merge.history import History, release_key
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A version in one release whose bytes differ from the bytes in the union."""
+    """A message version whose bytes in one release differ from the union."""
 
     message: str
     version: int
@@ -32,8 +32,8 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Proof:
-    """Numbers of triples (release, message, version) that agree or are listed exceptions, and the remaining
-    mismatches.
+    """The result of a proof: numbers of triples (release, message, version) that agree or are listed as exceptions,
+    and the mismatches.
     """
 
     proved: int
@@ -42,7 +42,7 @@ class Proof:
 
 
 def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
-    """Compare the union with the fingerprints of all merged releases."""
+    """Return the result of comparing the union with the fingerprints of all merged releases."""
 
     @functools.cache
     def print_at(message: str, version: int, since: str) -> str:
@@ -55,7 +55,10 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
     }
 
     def print_of(message: str, version: int, release: str) -> str | None:
-        """Return the layout changed with the tags that came late, so its releases share few fingerprints."""
+        """Return the fingerprint of a version as of a release, or ``None`` if the union lacks the version.
+
+        Releases between two additions of tags share a cached fingerprint.
+        """
         if (message, version) not in late:
             return None
         came = [since for since in late[message, version] if release_key(since) <= release_key(release)]
@@ -86,14 +89,14 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
 
 
 def late_tags(layout: MessageLayout) -> Iterator[tuple[str, TagLayout, str]]:
-    """Yield the tagged fields that were added to a layout that already existed: path, field and release."""
+    """Yield the path, field and release of each tagged field that was added to an existing layout."""
     for path, field in walk(layout.body):
         if isinstance(field, TagLayout) and field.since is not None:
             yield path, field, field.since
 
 
 def as_of(layout: MessageLayout, release: str) -> MessageLayout:
-    """Return the layout without the tagged fields that came after ``release``."""
+    """Return the layout without the tagged fields that were added after ``release``."""
     at = release_key(release)
 
     def struct(one: StructKind) -> StructKind:
@@ -113,12 +116,12 @@ def as_of(layout: MessageLayout, release: str) -> MessageLayout:
 
 
 def grew_by_tags(old: MessageLayout, new: MessageLayout) -> bool:
-    """Return whether ``new`` is ``old`` with tagged fields added, anywhere in it."""
+    """Return whether ``new`` differs from ``old`` only by additional tagged fields at any depth."""
     return _pruned(new.body, old.body) == old.body
 
 
 def _pruned(new: Kind, old: Kind) -> Kind:
-    """``new`` without the tagged fields that ``old`` lacks."""
+    """Return ``new`` without the tagged fields that ``old`` lacks."""
     if isinstance(new, ArrayKind) and isinstance(old, ArrayKind):
         return replace(new, element=_pruned(new.element, old.element))
     if isinstance(new, StructKind) and isinstance(old, StructKind) and len(new.fields) == len(old.fields):

@@ -1,6 +1,4 @@
-"""Drafts → definition files. Structs that only one field uses are inline, and all other structs in
-``commonStructs``.
-"""
+"""Drafts → definition files. A struct is inline if only one field uses it, and otherwise in ``commonStructs``."""
 
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from kwirec.versions import VersionRange, runs_by
 
 
 def definition_text(draft: MessageDraft) -> str:
-    """Return the whole file for one message, its leading comment included. ``ValueError`` when ranges have gaps."""
+    """Return the definition file of a message with its leading comment. Raises ``ValueError`` if a range has gaps."""
     text = json_text.definition_text(_Writer(draft).definition())
     return f"{draft.comment}\n{text}" if draft.comment else text
 
@@ -65,7 +63,7 @@ class _Writer:
         return {self._range(frozenset(run)): str(headers[run[0]]) for run in runs}
 
     def _range(self, versions: frozenset[int]) -> str:
-        """Return the range of exactly these versions, open if it ends with the newest version of the message."""
+        """Return the range of exactly these versions, open-ended if it includes the newest message version."""
         return str(VersionRange.covering(versions, open_at=max(self._draft.valid, default=0)))
 
     def _fields(self, fields: list[FieldDraft]) -> list[object]:
