@@ -1,4 +1,4 @@
-"""The rich intermediate representation. ``resolve(documents, report)`` returns a ``Schema``."""
+"""The intermediate representation. ``resolve(documents, report)`` returns a ``Schema``."""
 
 from kwirec.ir.resolve import resolve
 from kwirec.ir.schema import Message, MessageKind, Schema

@@ -1,8 +1,8 @@
-"""Default literals → typed values, by Kafka's rules (FieldType and FieldSpec of its generator).
+"""Converts default literals to typed values by the rules of Kafka's generator (FieldType and FieldSpec).
 
-Integers are decimal or ``0x``; a leading zero is decimal here and reported, because Kafka's documentation and its
-generated Java disagree about it. A JSON ``null`` is no default at all, the string ``"null"`` is the null default
-[KAFKA-WIRE 27, 30].
+Integers are decimal, or hexadecimal after ``0x``. Integers with leading zeros are read as decimal and reported,
+because Kafka's documentation and its generated Java code disagree about them. A JSON ``null`` means that there is no
+default, and the string ``"null"`` is the null default [KAFKA-WIRE 27, 30].
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
-    """Return the value of a default; ``ValueError`` says why it is not one."""
+    """Return the typed value of a default. Raises ``ValueError`` with the reason if the literal is invalid."""
     if literal is None or literal == "":
         return "" if literal == "" and str(type_) == "string" else IMPLICIT
     match type_:
@@ -47,8 +47,9 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
 
 
 def default_literal(default: Default | Implicit) -> str | None:
-    """Return a default as definitions spell it, the inverse of :func:`typed_default`, or ``None`` for an implicit
-    default.
+    """Return a default as a literal of definitions, or ``None`` for an implicit default.
+
+    This is the inverse of :func:`typed_default`.
     """
     match default:
         case Implicit():
@@ -64,7 +65,7 @@ def default_literal(default: Default | Implicit) -> str | None:
 
 
 def default_text(field: Field) -> str:
-    """Return the default of a field as definitions spell it, also if it is implicit."""
+    """Return the default of a field as a literal of definitions, even if it is implicit."""
     default = field.default
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     if isinstance(default, Implicit) or default in zeroes:

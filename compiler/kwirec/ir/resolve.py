@@ -1,7 +1,7 @@
-"""Syntax trees → ``Schema``: names bound to structs, attributes given their values, defaults typed.
+"""Resolves syntax trees into a ``Schema``: binds names to structs, fills in attributes and types defaults.
 
-This pass reports names that cannot be bound (K1xx), and ``validation`` checks the result. A message with a problem is
-left out of the schema. All other messages are resolved, so that a single run reports everything.
+This pass reports names that cannot be resolved (K1xx), and ``validation`` checks the result. A message with a problem
+is left out of the schema. All other messages are resolved, so that a single run reports all problems.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ N = TypeVar("N", Message, Enum)
 
 KINDS = {kind.value: kind for kind in MessageKind}
 TYPES = (*KINDS, "enum")
-"""Values of the ``type`` of a definition."""
+"""Valid values for ``type`` in a definition."""
 
 
 def resolve(documents: Iterable[Document], report: Report) -> Schema:
-    """One schema of all messages and enums in ``documents``; names must be unique among them."""
+    """Return a schema with all messages and enums in ``documents``, whose names must be unique."""
     read = tuple(documents)
     enums = _enums((declaration for document in read for declaration in document.enums), report)
     messages: dict[str, Message] = {}
@@ -89,7 +89,7 @@ def _enums(declarations: Iterable[EnumDecl], report: Report) -> dict[str, Enum]:
 
 
 def _add(found: dict[str, N], new: N, code: Code, report: Report) -> None:
-    """Add a message or an enum, whose name must be new."""
+    """Add a message or an enum, and report a name that is already defined."""
     if (first := found.setdefault(new.name, new)) is not new:
         report.add(
             code,
@@ -144,7 +144,7 @@ class _Resolver:
         )
 
     def _structs(self) -> tuple[Struct, ...]:
-        """Return the root, then structs in the order in which a reader of the file meets them."""
+        """Return the root and all other structs, in the order in which they appear in the file."""
         self._struct_names[self._name] = self._decl.name.span
         for common in self._decl.common_structs:
             self._declare(common.name.value, common.name.span)
@@ -247,7 +247,7 @@ class _Resolver:
             return typed_default(decl.default.value, type_)
         except ValueError as problem:
             if decl.default.value == "null" and _value(decl.nullable_versions, NONE):
-                return IMPLICIT  # the mistake is that a field of this type is nullable (K402)
+                return IMPLICIT  # the actual mistake is that a field of this type is nullable (K402)
             written = decl.default.value if isinstance(decl.default.value, str) else decl.default.span.text
             self._problem(
                 codes.BAD_DEFAULT,
@@ -263,7 +263,7 @@ class _Resolver:
         if decl.enum is None:
             return None
         if (found := self._enums.get(decl.enum.value)) is None:
-            # The indentation notation gives the enum in place of the type, which is then unknown too.
+            # In the indentation notation, the enum takes the place of the type, so the type is unknown, too.
             is_type = decl.enum.span.start >= decl.type.span.start and decl.enum.span.end <= decl.type.span.end
             self._failed = self._failed or is_type
             self._report.add(
@@ -285,7 +285,7 @@ class _Resolver:
 
 
 def _word_fix(written: str, span: Span, type_: Type) -> Fix:
-    """Return the fix for a default such as `True` or `NULL`, which must be in lower case."""
+    """Return the fix for a default such as `True` or `NULL`, which must be lower-case."""
     word = written.lower()
     try:
         is_default = word in ("true", "false", "null") and typed_default(word, type_) is not IMPLICIT
@@ -295,7 +295,7 @@ def _word_fix(written: str, span: Span, type_: Type) -> Fix:
 
 
 def _field_versions(decl: FieldDecl) -> Spanned[VersionRange] | None:
-    """``versions``, or ``taggedVersions`` if the field has no other [KAFKA-WIRE 31]."""
+    """Return ``versions``, or ``taggedVersions`` if the field does not state ``versions`` [KAFKA-WIRE 31]."""
     return decl.versions or decl.tagged_versions
 
 

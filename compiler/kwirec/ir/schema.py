@@ -1,6 +1,6 @@
-"""The rich intermediate representation: messages as their authors think of them, names bound, defaults typed.
+"""The intermediate representation, which follows the definitions but has resolved names and typed defaults.
 
-Ranges stay as declared. Every node keeps its syntax in ``decl``, so that rules can point at it.
+Version ranges are kept as declared. Each node refers to its syntax in ``decl``, so that rules can point to it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from kwirec.versions import NONE, VersionRange
 
 
 class Named(Protocol):
-    """Anything with a name: fields of a schema, of a layout, of a draft."""
+    """An object with a name, such as a field of a schema, layout or draft."""
 
     @property
     def name(self) -> str: ...
 
 
 class MessageKind(enum.Enum):
-    """The purpose of a message, which decides its framing and its attributes."""
+    """The purpose of a message, which determines its framing and attributes."""
 
     REQUEST = "request"
     RESPONSE = "response"
@@ -38,7 +38,7 @@ class MessageKind(enum.Enum):
 
 PRIMITIVES = (*NUMBERS, "string", "uuid", "bytes", "records")
 NO_WIRE_KIND = frozenset({"varint", "varlong", "varint-string", "varint-bytes", "varint-array", "length-field-minus"})
-"""Types of the indentation notation that only records have, not messages."""
+"""Types of the indentation notation that occur in records but not in messages."""
 NULLABLE_PRIMITIVES = frozenset({"string", "bytes", "records"})
 
 ENTITY_TYPES = {
@@ -48,7 +48,7 @@ ENTITY_TYPES = {
     "topicName": "string",
     "brokerId": "int32",
 }
-"""The entity types of Kafka's schemas and the primitive type of each."""
+"""Primitive types by entity type of Kafka's schemas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class PrimitiveType:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """A struct of the same message, by name: structs may mention each other before they are defined."""
+    """A struct of the same message, referred to by name because structs can be used before they are defined."""
 
     name: str
 
@@ -81,23 +81,23 @@ Type = PrimitiveType | StructType | ArrayType
 
 
 def base_type(type_: Type) -> PrimitiveType | StructType:
-    """Return the type below all arrays."""
+    """Return the innermost element type of nested arrays, or the type itself."""
     while isinstance(type_, ArrayType):
         type_ = type_.element
     return type_
 
 
 def with_base(type_: Type, base: PrimitiveType | StructType) -> Type:
-    """Return the type with a different element type inside its arrays."""
+    """Return the type with its innermost element type replaced by ``base``."""
     return ArrayType(with_base(type_.element, base)) if isinstance(type_, ArrayType) else base
 
 
 Default = int | float | bool | str | bytes | None
-"""A typed default. ``bytes`` also for uuids (16 of them). Arrays and structs: ``None`` for null."""
+"""A typed default. Uuids are 16 ``bytes``. ``None`` is null, the only explicit default of arrays and structs."""
 
 
 class Implicit(enum.Enum):
-    """Marks a field without a default of its own: zero, empty, or a struct of defaults."""
+    """Marks the default of a field without an explicit one: zero, empty, or a struct with default values."""
 
     IMPLICIT = "implicit"
 
@@ -107,7 +107,7 @@ IMPLICIT = Implicit.IMPLICIT
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnumValue:
-    """A name for one value of an integer."""
+    """A named integer value."""
 
     name: str
     value: int
@@ -117,7 +117,7 @@ class EnumValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enum:
-    """Names for values of integer fields. Peers may send values that it lacks."""
+    """Names for the values of an integer field. Peers may send other values."""
 
     name: str
     type: PrimitiveType
@@ -128,7 +128,9 @@ class Enum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a struct. ``tag`` and ``tagged`` come together; ``flexible`` overrides the length coding only."""
+    """One field of a struct. It has both ``tag`` and ``tagged``, or neither. ``flexible`` only overrides how its
+    length is encoded.
+    """
 
     name: str
     type: Type
@@ -151,7 +153,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Struct:
-    """Fields in wire order. The root struct has the name of its message; ``common`` ones have uses by name."""
+    """Fields in wire order. The root struct has the message's name. Fields refer to ``common`` structs by name."""
 
     name: str
     versions: VersionRange
@@ -165,8 +167,8 @@ class Struct:
 class Message:
     """One message with all its versions.
 
-    ``structs`` holds the root first, then the other structs in definition order. ``headers`` has the header versions
-    that the definition gives. It is empty if they follow from ``flexible``.
+    ``structs`` contains the root, followed by the other structs in definition order. ``headers`` contains the header
+    versions that the definition states. It is empty if they follow from ``flexible``.
     """
 
     name: str
@@ -194,10 +196,10 @@ class Message:
 
     @property
     def log(self) -> str:
-        """The log that this is a record of, empty for requests and responses.
+        """The log that contains this record, or ``""`` for requests and responses.
 
-        Kafka's generator runs once for each module, and several modules number their own records from 0. Bundles
-        record the module; otherwise it is the folder of the definition.
+        Kafka's generator runs once per module, and several modules number their own records from 0. Bundles name the
+        module. Otherwise, the folder of the definition is used.
         """
         if self.is_rpc:
             return ""
@@ -212,7 +214,7 @@ class Message:
 
     @cached_property
     def usage(self) -> dict[str, frozenset[int]]:
-        """For every struct the valid versions in which some field of the message contains it."""
+        """The valid versions in which the message contains each struct, by struct name."""
         everywhere = _all_of(self.valid) if not self.valid.is_open else frozenset[int]()
         uses = {
             struct.name: [
@@ -228,10 +230,10 @@ class Message:
 def usage(
     root: str, versions: frozenset[int], uses: Mapping[str, Iterable[tuple[str, VersionRange | frozenset[int]]]]
 ) -> dict[str, frozenset[int]]:
-    """Return for every struct the versions in which the struct ``root`` contains it. ``root`` has ``versions``.
+    """Return the members of ``versions`` in which the struct ``root`` contains each struct, by struct name.
 
-    ``uses`` has the structs that the fields of each struct contain, with the versions of the field. Other structs are
-    ignored. Structs may contain themselves.
+    ``uses`` lists the structs in the fields of each struct, with the versions of the field. Structs that are not keys
+    of ``uses`` are ignored. Structs may be recursive.
     """
     used = {name: frozenset[int]() for name in uses}
     pending = [(root, versions)]
@@ -245,8 +247,9 @@ def usage(
 
 @lru_cache(1024)
 def within(versions: frozenset[int], own: VersionRange | frozenset[int]) -> frozenset[int]:
-    """Return the members of ``versions`` that are in ``own``. Fields share the sets, because a set of 1000 versions
-    has 32 kB.
+    """Return the members of ``versions`` that are in ``own``.
+
+    Results are cached so that fields share them, because a set of 1000 versions takes 32 kB.
     """
     return frozenset(version for version in versions if version in own)
 
@@ -258,7 +261,7 @@ def _all_of(versions: VersionRange) -> frozenset[int]:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """A whole protocol: messages and enums in the order of their files."""
+    """A whole protocol, with messages and enums in file order."""
 
     messages: tuple[Message, ...]
     enums: tuple[Enum, ...] = ()
@@ -272,9 +275,9 @@ class Schema:
         return self._by_name.get(name)
 
     def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:
-        """Yield requests with their responses by api key, with ``None`` for a missing half.
+        """Yield each api key with its request and response, of which one may be ``None``.
 
-        A definition without versions only reserves its key. A definition with versions has precedence.
+        A definition without versions only reserves its key, so a definition with versions takes precedence.
         """
         reserved_first = sorted(self.messages, key=lambda message: bool(message.valid))
         requests = {m.api_key: m for m in reserved_first if m.kind is MessageKind.REQUEST}
@@ -285,6 +288,6 @@ class Schema:
 
 
 def name_overlap(some: Iterable[Named], others: Iterable[Named]) -> float:
-    """Return the share of names that both have, from 0 to 1. About half suggests the same thing under a new name."""
+    """Return the proportion of shared names, from 0 to 1. More than half suggests a renamed object."""
     mine, theirs = ({one.name for one in both} for both in (some, others))
     return len(mine & theirs) / max(len(mine), len(theirs), 1)

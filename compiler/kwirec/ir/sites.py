@@ -1,13 +1,13 @@
-"""The messages, structs and fields of a schema as rules see them, each with its place and its live versions.
+"""Sites are the messages, structs and fields of a ``Schema``, with the places and versions that rules need.
 
-Takes a ``Schema`` and returns sites. A site has the address of findings about it, which waivers refer to:
+A finding about a site has an address, which waivers use:
 
 - ``message_name`` is the name of the message.
-- ``field_path`` is a path of field names, ``Topics.Partitions.ErrorCode``. A common struct can have several paths, so
-  its fields start with its own name: ``Endpoint.Host``. A finding about a common struct has the struct's name, one
-  about the message itself has no path.
+- ``field_path`` is a path of field names, such as ``Topics.Partitions.ErrorCode``. A common struct can have several
+  paths, so the paths of its fields begin with the struct's name: ``Endpoint.Host``. A finding about a common struct
+  has the struct's name as its path. A finding about a whole message has no path.
 
-For a finding about an enum, ``message_name`` is the name of the enum and ``field_path`` the name of the value.
+In a finding about an enum, ``message_name`` is the enum's name, and ``field_path`` is the name of one of its values.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Site:
 
     @property
     def valid_label(self) -> list[tuple[Span, str]]:
-        """A second place for findings that compare something with the valid versions."""
+        """A secondary label for findings that compare something with the valid versions."""
         written = self.message.decl.valid_versions
         return [(written.span, "the valid versions")] if written else []
 
@@ -71,17 +71,17 @@ class FieldSite(Site):
 
     @property
     def base(self) -> PrimitiveType | StructType:
-        """The type below all arrays."""
+        """The innermost element type of nested arrays, or the field's type."""
         return base_type(self.field.type)
 
     @property
     def reachable(self) -> frozenset[int]:
-        """The valid versions in which the field's struct is used."""
+        """The valid versions that use the field's struct."""
         return self.message.usage[self.struct.name]
 
     @property
     def live(self) -> frozenset[int]:
-        """The valid versions that have the field."""
+        """The valid versions that contain the field."""
         return self.within(self.field.versions)
 
     @property
@@ -94,7 +94,7 @@ class FieldSite(Site):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StructSite(Site):
-    """One struct: the message's own (the root), an inline or a common one."""
+    """A root, inline or common struct of a message."""
 
     struct: Struct
     fields: tuple[FieldSite, ...]
@@ -114,7 +114,7 @@ class StructSite(Site):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSite(Site):
-    """One message with everything below it."""
+    """One message with all its structs and fields."""
 
     structs: tuple[StructSite, ...]
 
@@ -129,7 +129,7 @@ class MessageSite(Site):
 
     @property
     def all_ranges(self) -> Iterator[tuple[Site, str, Spanned[VersionRange]]]:
-        """The ranges of the message and of everything below it, with the names of their attributes."""
+        """The version ranges of the message, its structs and its fields, with the names of their attributes."""
         common = (site for site in self.structs if site.struct.common)
         owners: tuple[MessageSite | StructSite | FieldSite, ...] = (self, *common, *self.fields)
         for owner in owners:
@@ -150,7 +150,7 @@ class EnumSite:
     def finding(
         self, message: str, span: Span, label: str = "", *, value: EnumValue | None = None, **details: Unpack[Details]
     ) -> Finding:
-        """Return a finding about the enum, or about one of its values."""
+        """Return a finding about the enum or one of its values."""
         details |= {"message_name": self.enum.name, "field_path": value.name if value else None}
         return finding(message, span, label, **details)
 
@@ -159,12 +159,12 @@ Sites = tuple[MessageSite, ...]
 
 
 def sites_of(schema: Schema) -> Sites:
-    """Return all sites of a schema, by message."""
+    """Return the sites of a schema, one per message."""
     return tuple(map(_message_site, schema.messages))
 
 
 def _message_site(message: Message) -> MessageSite:
-    """Return the root comes first and parents before children, so every prefix is known when it is needed."""
+    """Return the site of a message. Parents precede their children, so the prefix of each path is already known."""
     prefixes: dict[str, str] = {message.root.name: ""}
     structs = []
     for struct in message.structs:

@@ -1,4 +1,4 @@
-"""``Schema`` → the halves of messages, from which codecs are emitted, and the ``Layout`` of each version."""
+"""``Schema`` → the message halves from which codecs are emitted, and the ``Layout`` of each version."""
 
 from kwirec.lowering.coding import Half, StructCoding
 from kwirec.lowering.layout import MessageLayout

@@ -1,8 +1,8 @@
-"""How every field is coded in every version of a message, for both layouts and emitted codecs.
+"""Describes how each field is coded in each version of a message, for both layouts and emitted codecs.
 
-A message has two halves, its classic and its flexible versions. A half is a tree: structs, their fields, and for each
-field the runs of versions in which it is coded alike. The layout of one version is that tree with one run picked for
-each field; an emitted function is that tree with ``if version >= n`` where there are several.
+A message has two halves, its classic and its flexible versions. A half is a tree of structs and fields. Each field
+has runs of versions that code it alike. The layout of a version is this tree with one run selected for each field.
+An emitted function follows the same tree, with ``if version >= n`` where a field has several runs.
 
 ::
 
@@ -24,7 +24,7 @@ Versions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Coding:
-    """How a field is coded in one version.
+    """The coding of a field in one version.
 
     A ``tagged`` field is in the tagged section of its struct, which follows all other fields. The length of a
     ``compact`` string, bytes or array is an unsigned varint.
@@ -36,14 +36,12 @@ class Coding:
 
 
 def coding(field: Field, version: int, *, flexible: bool) -> Coding | None:
-    """Return the coding of ``field`` in ``version``, flexible or classic, or ``None`` if the version lacks the
-    field.
-    """
+    """Return the coding of ``field`` in a flexible or classic ``version``, or ``None`` if it lacks the field."""
     if version not in field.versions:
         return None
     return Coding(
         tagged=flexible and field.tag is not None and version in field.tagged,
-        # A field's own flexible versions change how its length is coded and nothing else [KAFKA-WIRE 4].
+        # A field's own flexible versions only change how its length is coded [KAFKA-WIRE 4].
         compact=flexible and (field.flexible is None or version in field.flexible),
         nullable=version in field.nullable,
     )
@@ -51,9 +49,9 @@ def coding(field: Field, version: int, *, flexible: bool) -> Coding | None:
 
 @dataclass(frozen=True)
 class Run:
-    """Neighbouring versions in which a field is coded alike. Null is allowed in the versions in ``nullable``.
+    """Consecutive versions that code a field alike. The field can be null in ``nullable`` versions.
 
-    ``struct`` is the struct that the field holds, itself or as elements of its arrays, in these versions.
+    ``struct`` is the coding of the struct that the field or its array elements hold in these versions.
     """
 
     versions: Versions
@@ -65,7 +63,7 @@ class Run:
 
 @dataclass(frozen=True)
 class FieldCoding:
-    """A field with its runs; it is absent from all other versions. ``path`` is ``topics[].partitions[].index``."""
+    """A field with its runs. All other versions lack it. ``path`` is a path like ``topics[].partitions[].index``."""
 
     field: Field
     path: str
@@ -89,11 +87,10 @@ class FieldCoding:
 
 @dataclass(frozen=True)
 class StructCoding:
-    """A struct at one place in a message. Its versions are all flexible, and end it with tags, or they are all
-    classic.
+    """A struct at one place in a message. Its versions are either all classic, or all flexible and end with tags.
 
-    ``path`` is ``topics[].partitions[]``, empty for the root. ``fields`` are the fields of any version of the
-    message.
+    ``path`` is a path like ``topics[].partitions[]``, or ``""`` for the root. ``fields`` contains the fields of all
+    message versions.
     """
 
     struct: Struct
@@ -103,7 +100,7 @@ class StructCoding:
     fields: tuple[FieldCoding, ...]
 
     def at(self, version: int) -> Iterator[tuple[FieldCoding, Run]]:
-        """Yield the fields of ``version``, from the outside in, each with its run."""
+        """Yield the fields of ``version`` with their runs. Outer fields precede inner fields."""
         for one in self.fields:
             run = one.at(version)
             if run is not None:
@@ -116,8 +113,8 @@ class StructCoding:
 class Half:
     """The classic or the flexible versions of a message.
 
-    ``sections`` are the structs with known tagged fields, each by itself and in all versions that the message uses it
-    in: a tagged section is rare, so codecs read and write it in a function of its own.
+    ``sections`` are the structs with known tagged fields, in all versions in which the message uses them. Tagged
+    sections are rare, so codecs read and write each of them in a separate function.
     """
 
     message: Message

@@ -1,7 +1,8 @@
-"""The header version of every message version: as the definition says (``headerVersions``, KIP-1313), else derived.
+"""Determines the header version of each message version, from ``headerVersions`` [KIP-1313] or by derivation.
 
-Definitions before KIP-1313 leave it to Kafka's ApiMessageTypeGenerator. Requests have header 2 in flexible versions
-and 1 in classic ones, responses 1 and 0 [KAFKA-WIRE 1], with two exceptions.
+Definitions before KIP-1313 leave the choice to Kafka's ApiMessageTypeGenerator. Flexible requests have header 2, and
+classic requests header 1. Flexible responses have header 1, and classic responses header 0 [KAFKA-WIRE 1]. There are
+two exceptions.
 """
 
 from __future__ import annotations
@@ -9,31 +10,31 @@ from __future__ import annotations
 from kwirec.ir.schema import Message, MessageKind
 
 HIGHEST = {MessageKind.REQUEST: 2, MessageKind.RESPONSE: 1}
-"""The highest versions of headers that the runtime has; the lowest is 0."""
+"""The highest header versions of the runtime. The lowest version is 0."""
 
 
 def header_versions(message: Message) -> dict[int, int]:
-    """Return the header version for every valid version; empty for messages without a header."""
+    """Return header versions by valid version, or an empty mapping for messages without a header."""
     if not message.headers:
         return derived_header_versions(message)
     found: dict[int, int] = {}
     for versions, number in message.headers:
         for version in versions.intersect(message.valid):
             if version in found:
-                break  # which K714 reports
+                break  # reported as K714
             found[version] = number
     return found
 
 
 def derived_header_versions(message: Message) -> dict[int, int]:
-    """Return the header version for every valid version, by its flexibility; empty for messages without a header."""
+    """Return header versions derived from flexibility, by valid version, or ``{}`` for messages without a header."""
     if not message.is_rpc:
         return {}
     classic = 1 if message.kind is MessageKind.REQUEST else 0
     versions = {version: classic + (version in message.flexible) for version in message.valid}
     match message.name, message.api_key:
         case "ControlledShutdownRequest", 7 if 0 in versions:
-            versions[0] = 0  # It predates client ids, and was removed in Kafka 4.0 [KAFKA-WIRE 3].
+            versions[0] = 0  # This version predates client ids and was removed in Kafka 4.0 [KAFKA-WIRE 3].
         case "ApiVersionsResponse", 18:
-            versions = dict.fromkeys(versions, 0)  # Clients read it before they know the broker's versions [KIP-511].
+            versions = dict.fromkeys(versions, 0)  # Clients read it before they know the broker versions [KIP-511].
     return versions

@@ -1,8 +1,8 @@
-"""Layouts: the bytes of one message at one version, and nothing else.
+"""A layout describes the bytes of one message version.
 
-A layout has no versions, no descriptions and no attributes without effect on the wire. Names are for people and are
-not compared: two versions with equal layouts are the same on the wire. ``text`` is a layout as text and
-``fingerprint`` its digest, stable across runs and releases of kwire.
+A layout has no version ranges, descriptions or other attributes that do not affect the bytes. Its names are only for
+readers and are not compared, so two versions with equal layouts are equal on the wire. ``text`` is the layout as
+text. ``fingerprint`` is its digest, which is stable across runs and releases of kwire.
 
 ::
 
@@ -27,7 +27,7 @@ from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
 @dataclass(frozen=True)
 class ScalarKind:
-    """A value of fixed size: its name in layouts, and the number of its bytes."""
+    """A fixed-size value, with its name in layouts and its size in bytes."""
 
     text: str
     width: int
@@ -37,15 +37,15 @@ SCALARS = {
     kind: ScalarKind(kind.replace("uint", "u").replace("int", "i").replace("float", "f"), size)
     for kind, size in SIZES.items()
 }
-"""The types of fixed size by their names in definitions."""
+"""Fixed-size types by their names in definitions."""
 
 
 @dataclass(frozen=True)
 class BlobKind:
-    """A string or bytes: a length and that many bytes. ``records`` are bytes with a known content.
+    """A string, bytes or records, encoded as a length and the bytes.
 
-    The length is an int16 (string) or int32 (bytes), -1 for null. A compact length is an unsigned varint of length +
-    1, 0 for null.
+    The length of a string is an int16, and the length of bytes is an int32, with -1 for null. A compact length is an
+    unsigned varint of length + 1, with 0 for null.
     """
 
     string: bool
@@ -62,7 +62,7 @@ class BlobKind:
 
 @dataclass(frozen=True)
 class ArrayKind:
-    """A count and that many elements. The count is an int32, compact: an unsigned varint of count + 1."""
+    """A count followed by the elements. The count is an int32. A compact count is an unsigned varint of count + 1."""
 
     compact: bool
     nullable: bool
@@ -75,10 +75,10 @@ class ArrayKind:
 
 @dataclass(frozen=True)
 class StructKind:
-    """Fields one after the other, closed by tagged fields when flexible (``tags`` is not ``None``).
+    """A sequence of fields. Flexible structs, whose ``tags`` is not ``None``, end with tagged fields.
 
-    A nullable struct has a mark before it: an int8 (-1 null, 1 present), inside a tagged field an unsigned varint
-    (0 null, 1 present) [KIP-893].
+    A nullable struct follows a null marker. It is an int8 with -1 for null and 1 otherwise, or in a tagged field an
+    unsigned varint with 0 for null and 1 otherwise [KIP-893].
     """
 
     name: str = field(compare=False)
@@ -88,7 +88,7 @@ class StructKind:
 
     @property
     def all_fields(self) -> tuple[FieldLayout | TagLayout, ...]:
-        """The untagged fields, then the tagged ones."""
+        """The untagged fields, followed by the tagged fields."""
         return (*self.fields, *(self.tags or ()))
 
     @cached_property
@@ -113,7 +113,7 @@ class FieldLayout:
 
 @dataclass(frozen=True)
 class TagLayout:
-    """One tagged field. The default is part of the bytes: a field equal to it is not written."""
+    """One tagged field. Its default affects the bytes, because a field with the default value is not written."""
 
     name: str = field(compare=False)
     tag: int
@@ -130,7 +130,7 @@ class TagLayout:
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """The layout of one version of a message; equal layouts are one object within a ``Layouts``."""
+    """The layout of one message version. In a ``Layouts``, equal layouts of a message are the same object."""
 
     message: str = field(compare=False)
     body: StructKind
@@ -141,19 +141,19 @@ class MessageLayout:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits of the SHA-256 of the layout's text."""
+        """Sixteen hexadecimal digits of the SHA-256 digest of the layout's text."""
         return hashlib.sha256(self.body.text.encode()).hexdigest()[:16]
 
 
 def innermost(kind: Kind) -> Kind:
-    """Return the kind within all arrays."""
+    """Return the innermost element kind of nested arrays, or the kind itself."""
     while isinstance(kind, ArrayKind):
         kind = kind.element
     return kind
 
 
 def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayout | TagLayout]]:
-    """Yield all fields of a struct with their paths. A field precedes the fields of its own struct."""
+    """Yield all fields of a struct, at any depth, with their paths. A field precedes the fields that it contains."""
     for part in struct.all_fields:
         path = prefix + part.name
         yield path, part
@@ -162,7 +162,7 @@ def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayou
 
 
 def describe(struct: StructKind, indent: str = "  ") -> Iterator[str]:
-    """Yield a layout as indented lines, one for each field, with names."""
+    """Yield the lines of an indented text with the name and kind of each field."""
     for one in struct.fields:
         yield from _describe(one.name, one.kind, indent)
     for tag in struct.tags or ():

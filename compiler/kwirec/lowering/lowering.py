@@ -1,6 +1,6 @@
-"""``Schema`` → halves and ``Layout``s.
+"""Lowers a ``Schema`` to halves and layouts.
 
-Takes a schema that passed validation and cannot fail. Before and after, in ``dump`` notation::
+The schema must have passed validation. Lowering cannot fail. Before and after, in ``dump`` notation::
 
     Topics     []Topic  versions=0+ nullable=1+        v2, not flexible:   Topics: [n]?Topic
       Name     string   versions=0+             →                           Name: str16
@@ -43,24 +43,24 @@ from kwirec.versions import runs_by
 
 @dataclass(frozen=True)
 class Layouts:
-    """All layouts of a schema by message name and version, and the halves that they are taken from."""
+    """All layouts of a schema by message name and version, and the halves from which they were derived."""
 
     by_message: Mapping[str, Mapping[int, MessageLayout]]
     halves: Mapping[str, tuple[Half, ...]]
 
     @property
     def distinct(self) -> int:
-        """Number of distinct layouts among all messages and versions."""
+        """The number of distinct layouts of all message versions."""
         return len({layout for versions in self.by_message.values() for layout in versions.values()})
 
     @property
     def count(self) -> int:
-        """The number of pairs of message and version."""
+        """The number of message versions."""
         return sum(len(versions) for versions in self.by_message.values())
 
 
 def lower(schema: Schema) -> Layouts:
-    """Return the halves of every message and the layouts of its valid versions."""
+    """Return the halves of each message and the layouts of its valid versions."""
     halves = {message.name: tuple(_halves(message)) for message in schema.messages}
     by_message: dict[str, dict[int, MessageLayout]] = {}
     for name, both in halves.items():
@@ -71,13 +71,13 @@ def lower(schema: Schema) -> Layouts:
 
 
 def lower_message(message: Message, version: int) -> MessageLayout:
-    """Return the layout of one message at one version."""
+    """Return the layout of one message version."""
     flexible = version in message.flexible
     return _layout(_struct(message, message.root, (version,), flexible=flexible), version)
 
 
 def _halves(message: Message) -> Iterator[Half]:
-    """Yield the classic and the flexible half of a message, without empty ones."""
+    """Yield the classic and the flexible half of a message, unless they are empty."""
     for flexible in (False, True):
         versions = tuple(version for version in message.valid if (version in message.flexible) == flexible)
         if versions:
@@ -104,7 +104,7 @@ def _struct(message: Message, struct: Struct, versions: Versions, path: str = ""
 
 
 def _runs(message: Message, one: Field, versions: Versions, path: str, *, flexible: bool) -> Iterator[Run]:
-    """``versions`` split where the coding of a field changes. The mark of a nullable struct is part of its coding."""
+    """Yield runs of ``versions`` that code a field alike. The null marker of a struct is part of its coding."""
     codings = {version: coding(one, version, flexible=flexible) for version in versions}
     marked = isinstance(one.type, StructType)
 
@@ -142,13 +142,13 @@ def _struct_kind(struct: StructCoding, version: int, *, nullable: bool) -> Struc
 
 
 def _default(one: Field) -> Default | Implicit:
-    """Return the default, implicit if it is zero: an explicit zero changes no bytes."""
+    """Return the default. A zero becomes the implicit default, because it does not change the bytes."""
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     return IMPLICIT if one.default in zeroes else one.default
 
 
 def _kind(type_: Type, run: Run, version: int, *, nullable: bool) -> Kind:
-    """Nullability belongs to the outermost type: elements of arrays are never null [KAFKA-WIRE 15]."""
+    """Return the kind of a type. Only its outermost level can be null, not array elements [KAFKA-WIRE 15]."""
     match type_:
         case ArrayType(element):
             return ArrayKind(run.compact, nullable, _kind(element, run, version, nullable=False))

@@ -132,9 +132,7 @@ class MessageDraft:
 
 
 def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
-    """Return the draft with each of its sets of versions replaced by the result of ``change`` for the sets of all
-    drafts.
-    """
+    """Return a copy of ``draft`` whose version sets are the results of ``change`` for the sets of all drafts."""
     sets: dict[str, Any] = {
         name: change(own, *(getattr(other, name) for other in others))
         for name, own in vars(draft).items()

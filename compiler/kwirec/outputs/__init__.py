@@ -1,8 +1,8 @@
-"""``kwirec emit``: a folder of templates and definitions → files, in a sandbox.
+"""Implements ``kwirec emit``, which turns a folder of templates and definitions into files in a sandbox.
 
-Templates run in a process of their own. It has the texts of the templates and the view of the protocol, and limits of
-time, memory and output. ``folder`` reads templates, ``process`` runs ``child``, ``emitting`` validates and writes
-what it returns.
+Templates run in a separate process, which has their text and the view of the protocol. Its time, memory and output
+are limited. ``folder`` reads templates, ``process`` runs ``child``, and ``emitting`` validates and writes the
+results.
 """
 
 from kwirec.outputs.emitting import Emitted, emit

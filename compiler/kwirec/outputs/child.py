@@ -1,7 +1,8 @@
-"""The process that renders templates: a job on standard input → events on standard output, a line of JSON each.
+"""The process that renders templates. It reads a job from standard input and writes events as lines of JSON.
 
-It has the texts of templates and the view, and opens no file. Its sandbox forbids everything but public attributes,
-and its limits end loops and texts without end. The parent trusts no event: it validates paths and counts bytes.
+The process has the text of the templates and the view, and opens no files. Its sandbox allows only public attributes,
+and its limits stop endless loops and endless output. The parent does not trust the events: it validates paths and
+counts bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kwirec.outputs.folder import UNITS
 from kwirec.view import model
 
 PATH_NAME = "path of output {}"
-"""The name of the template of an output's paths, which is no name of a file."""
+"""The name of the template for an output's paths. It cannot be a file name of a template."""
 
 _QUOTED = re.compile(r"'([^']*)'")
 _ENDLESS = "the templates call themselves without an end"
@@ -36,7 +37,7 @@ _ENDLESS = "the templates call themselves without an end"
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """All that the process knows. ``outputs`` have the template, the template of paths, and the unit."""
+    """The whole input of the process. Each entry of ``outputs`` is a template, a path template and a unit."""
 
     texts: Mapping[str, str]
     outputs: tuple[tuple[str, str, str], ...]
@@ -48,7 +49,7 @@ class Job:
 
 
 class Missing(jinja2.StrictUndefined):
-    """An undefined name. Its message is in kwirec's form."""
+    """An undefined name, with an error message in kwirec's style."""
 
     __slots__ = ()
 
@@ -65,7 +66,7 @@ class Missing(jinja2.StrictUndefined):
 
 
 class _Message(str):
-    """A message with the name it is about, and the names that exist, or ``None`` for the names of the template."""
+    """A message about a name, with the names that exist. ``None`` stands for the names of the template."""
 
     name: str
     candidates: tuple[str, ...] | None
@@ -89,7 +90,7 @@ def _kind_of(obj: object) -> str:
 
 
 class FailedError(jinja2.TemplateRuntimeError):
-    """A template called ``fail``."""
+    """Raised when a template calls ``fail``."""
 
 
 def _fail(message: object) -> NoReturn:
@@ -97,14 +98,14 @@ def _fail(message: object) -> NoReturn:
 
 
 def _finalize(value: object) -> object:
-    """Refuse to print a method, whose text has an address that changes from run to run."""
+    """Return a value to be printed. Functions are refused, because their text has an address that varies by run."""
     if callable(value) and not isinstance(value, jinja2.Undefined):
         raise TypeError("a function is printed: call it with parentheses")
     return value
 
 
 def environment(texts: Mapping[str, str]) -> jinja2.Environment:
-    """Return the sandbox of templates."""
+    """Return the sandboxed environment for templates."""
 
     def load(name: str) -> tuple[str, str, Callable[[], bool]] | None:
         return (texts[name], name, lambda: True) if name in texts else None
@@ -120,13 +121,13 @@ def environment(texts: Mapping[str, str]) -> jinja2.Environment:
         finalize=_finalize,
     )
     made.filters.update(FILTERS)
-    del made.filters["random"], made.globals["lipsum"]  # which would differ from run to run
+    del made.filters["random"], made.globals["lipsum"]  # their output would differ from run to run
     made.globals["fail"] = _fail
     return made
 
 
 def units(schema: model.Schema, each: str) -> Iterator[Mapping[str, object]]:
-    """Yield the names that a template has in each of its runs."""
+    """Yield the variables of each run of a template."""
     match each:
         case "schema":
             yield {}
@@ -147,7 +148,7 @@ def units(schema: model.Schema, each: str) -> Iterator[Mapping[str, object]]:
 
 
 class Renderer:
-    """Renders the outputs of a job and emits events."""
+    """Renders the outputs of a job and sends events."""
 
     def __init__(self, job: Job, stream: BinaryIO) -> None:
         self._job = job
@@ -158,18 +159,18 @@ class Renderer:
         self._environment = environment({**job.texts, **paths})
 
     def send(self, **event: object) -> None:
-        """Emit an event."""
+        """Send an event to the parent."""
         with self._lock:
             self._stream.write(json.dumps(event).encode() + b"\n")
             self._stream.flush()
 
     def run(self) -> None:
-        """Render all outputs. The first error of an output ends it."""
+        """Render all outputs. An output ends with its first error."""
         for number, (template, _, each) in enumerate(self._job.outputs):
             self.send(start=number)
             try:
                 self._run(number, template, each)
-            except Exception as problem:  # templates can raise anything
+            except Exception as problem:  # templates can raise any exception
                 known = {"schema", "parameters", *UNITS[each], *self._environment.globals}
                 self.send(output=number, **described(problem, template, known, self._job))
         self.send(done=True)
@@ -192,7 +193,7 @@ class Renderer:
         return "".join(parts)
 
     def watch(self, main: int) -> None:
-        """End the process when it has used its time, with the place where it is."""
+        """End the process when its CPU time is used up, and report the template line that was running."""
         end = time.process_time() + self._job.seconds
         while (left := end - time.process_time()) > 0:
             time.sleep(max(0.01, left / 2))
@@ -206,7 +207,7 @@ class Renderer:
 
 
 def _running(frame: FrameType | None) -> tuple[str | None, int]:
-    """Return the template and the line of the innermost template that runs."""
+    """Return the name and line of the innermost running template."""
     while frame is not None:
         template = frame.f_globals.get("__jinja_template__")
         if template is not None:
@@ -216,7 +217,7 @@ def _running(frame: FrameType | None) -> tuple[str | None, int]:
 
 
 def described(problem: Exception, template: str, known: set[str], job: Job) -> dict[str, Any]:
-    """Return an exception as an event: code, message, place, the word at fault, and names that exist."""
+    """Return an event for an exception: its code, message, place, the offending word, and the names that exist."""
     name, line = _place(problem.__traceback__, job, template)
     message = str(problem) or type(problem).__name__
     event: dict[str, Any] = {"code": "failed", "template": name, "line": line, "message": message}
@@ -253,13 +254,13 @@ def described(problem: Exception, template: str, known: set[str], job: Job) -> d
 
 
 def _word(message: str) -> str:
-    """Return the first word that a message of Jinja quotes."""
+    """Return the first word that a Jinja message quotes, or ``""``."""
     match = _QUOTED.search(message)
     return match[1] if match else ""
 
 
 def _place(traceback: TracebackType | None, job: Job, template: str) -> tuple[str, int]:
-    """Return the template and the line of the innermost frame that is one of a template."""
+    """Return the template name and line of the innermost template frame."""
     place = (template, 0)
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
@@ -270,7 +271,7 @@ def _place(traceback: TracebackType | None, job: Job, template: str) -> tuple[st
 
 
 def _limit(memory: int, seconds: float) -> None:
-    """Limit memory and time where the system can. The parent's limit of time holds everywhere."""
+    """Limit memory and CPU time where the system supports it. The parent's time limit works everywhere."""
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -280,7 +281,7 @@ def _limit(memory: int, seconds: float) -> None:
 
 
 def main() -> None:
-    """Read a job and render it."""
+    """Read a job from standard input and render it."""
     stream = sys.stdout.buffer
     job: Job = pickle.load(sys.stdin.buffer)
     _limit(job.memory, job.seconds)

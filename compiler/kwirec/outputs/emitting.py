@@ -1,4 +1,4 @@
-"""Templates and definitions → files, in the order of their steps: read, select, render, check paths, write."""
+"""Templates and definitions → files, in these steps: read, select, render, check paths, write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwirec.view import Selection, view_of
 
 @dataclass(frozen=True, kw_only=True)
 class Emitted:
-    """The summary of a run of templates."""
+    """The summary of a template run."""
 
     messages: int
     outcome: WriteOutcome
@@ -43,14 +43,15 @@ def emit(
     limits: Limits | None = None,
     phase: Phase = quiet,
 ) -> Emitted | None:
-    """Render the templates of a folder, or templates of kwirec by name, and write the files to ``out``. With
-    ``check``, only report what would change. Return ``None`` if ``report`` has errors.
+    """Render templates, write the files to ``out``, and return a summary, or ``None`` if ``report`` has errors.
 
-    ``only`` selects messages and versions: ``Fetch*:13,Produce*:newest``. ``formatters`` maps suffixes to commands
-    that format standard input: ``{".go": ["gofmt"]}``. black formats ``.py`` without one.
+    ``templates`` is a folder, or the name of one of kwirec's template folders. ``only`` selects messages and
+    versions, such as ``Fetch*:13,Produce*:newest``. ``formatters`` maps suffixes to commands that format standard
+    input, such as ``{".go": ["gofmt"]}``. By default, black formats ``.py`` files. With ``check``, files are only
+    compared.
 
-    Raises :class:`~kwirec.view.SelectionError` if ``only`` selects nothing, and :class:`OutputNotGeneratedError` if
-    the folder holds files that kwirec did not write.
+    Raises :class:`~kwirec.view.SelectionError` if an item of ``only`` selects nothing, and
+    :class:`OutputNotGeneratedError` if the folder contains files that kwirec did not write.
     """
     folder = find(str(templates))
     if folder is None:
@@ -89,7 +90,7 @@ def emit(
 
 
 def _parameters(templates: Templates, given: Mapping[str, object], report: Report) -> dict[str, object]:
-    """Return the parameters of a folder. Given values replace the defaults and get their types."""
+    """Return the parameters of a folder. The given values replace the defaults and are converted to their types."""
     found = dict(templates.parameters)
     for name, value in given.items():
         try:
@@ -104,7 +105,7 @@ def _parameters(templates: Templates, given: Mapping[str, object], report: Repor
 
 
 def _like(default: object, value: object) -> object:
-    """Return a value, a text of the command line, in the type of ``default``."""
+    """Return ``value``, converted to the type of ``default`` if it is text from the command line."""
     if type(value) is type(default) or not isinstance(value, str):
         return value
     if isinstance(default, bool):

@@ -1,6 +1,6 @@
-"""Filters of templates: names in every case, literals of languages, comments.
+"""Template filters for names in every case, literals of several languages, and comments.
 
-Texts of definitions are untrusted. Each filter returns text that cannot end the literal or comment it is in.
+Text from definitions is untrusted. The result of a filter cannot end the literal or comment that contains it.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ _HEX, _DECIMAL = "\\x{:02x}", "\\{:03d}"
 
 
 def snake(name: object) -> str:
-    """``TopicId`` → ``topic_id``."""
+    """Return a name in snake case: ``TopicId`` → ``topic_id``."""
     return snake_case(str(name))
 
 
 def screaming(name: object) -> str:
-    """``TopicId`` → ``TOPIC_ID``."""
+    """Return a name in upper snake case: ``TopicId`` → ``TOPIC_ID``."""
     return snake(name).upper()
 
 
 def kebab(name: object) -> str:
-    """``TopicId`` → ``topic-id``."""
+    """Return a name in kebab case: ``TopicId`` → ``topic-id``."""
     return snake(name).replace("_", "-")
 
 
 def pascal(name: object) -> str:
-    """``topic_id`` → ``TopicId``, and ``ISR`` → ``Isr``."""
+    """Return a name in Pascal case: ``topic_id`` → ``TopicId`` and ``ISR`` → ``Isr``."""
     return "".join(word.capitalize() for word in snake(name).split("_"))
 
 
 def camel(name: object) -> str:
-    """``TopicId`` → ``topicId``."""
+    """Return a name in camel case: ``TopicId`` → ``topicId``."""
     first, *rest = snake(name).split("_")
     return first + "".join(word.capitalize() for word in rest)
 
 
 def json_literal(value: object) -> str:
-    """Return a value as JSON in ASCII, which is also a literal of JavaScript. Bytes become base64."""
+    """Return a value as ASCII JSON, which is also a JavaScript literal. Bytes become Base64."""
     return json.dumps(_plain(value, _base64), allow_nan=False).replace("</", "<\\/").replace("<!", "<\\u0021")
 
 
@@ -73,7 +73,7 @@ def go_literal(value: object) -> str:
 
 
 def lua_literal(value: object) -> str:
-    """Return a value as a Lua expression. Texts become their bytes in UTF-8."""
+    """Return a value as a Lua expression. Text becomes UTF-8 bytes."""
     match _plain(value):
         case None:
             return "nil"
@@ -96,25 +96,25 @@ def lua_literal(value: object) -> str:
 
 
 def clean(text: object) -> str:
-    """Return a text on one line, without characters that an editor or a terminal would act on."""
+    """Return a text on one line, with each non-printable character replaced."""
     line = " ".join(str(text).split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
 
 
 def model_attribute(name: object) -> str:
-    """Return the attribute of a pydantic model, from the attribute of the codec."""
+    """Return the pydantic model's attribute name for a codec attribute."""
     return model_name(str(name))
 
 
 def wrap(text: object, width: int = 100) -> str:
-    """Return a text in lines of at most ``width`` characters, unless a word is longer."""
+    """Return a text wrapped at ``width`` characters. Longer words are not broken."""
     width = max(1, min(width, _LONGEST_LINE))
     return textwrap.fill(clean(text), width, break_long_words=False, break_on_hyphens=False)
 
 
 def comment(text: object, prefix: str = "// ", width: int = 100) -> str:
-    """Return a text as comment lines, each after ``prefix``. The first is not indented."""
-    # A backslash at its end continues a line of C, and \\u begins a character of Java.
+    """Return a text as comment lines that begin with ``prefix``."""
+    # A trailing backslash continues a line in C, and \\u begins a Unicode escape in Java.
     lines = wrap(text, width - len(prefix)).replace("\\u", "\\ u").split("\n")
     return "\n".join(f"{prefix}{line.rstrip(chr(92))}".rstrip() for line in lines)
 
@@ -122,14 +122,14 @@ def comment(text: object, prefix: str = "// ", width: int = 100) -> str:
 def block_comment(text: object, start: str = "/*", end: str = "*/", width: int = 100) -> str:
     """Return a text as a comment between ``start`` and ``end``, such as ``<!--`` and ``-->``."""
     line = clean(text).replace("\\u", "\\ u")
-    for mark in ("--", end.strip(), start.strip()):  # `--` ends a comment of XML in part
+    for mark in ("--", end.strip(), start.strip()):  # XML comments must not contain `--`
         while len(mark) > 1 and mark in line and (mark != "--" or mark in end):
             line = line.replace(mark, " ".join(mark))
     return f"{start} {wrap(line, width)} {end}"
 
 
 def _plain(value: object, of_bytes: Callable[[bytes], object] = lambda value: value) -> object:
-    """Return a value without the classes of the view: versions as numbers, other objects as their names."""
+    """Return a value with versions of the view as numbers and its other objects as names."""
     match value:
         case None | bool() | int() | float():
             return value
@@ -157,7 +157,7 @@ def _article(value: object) -> str:
 
 
 def _bytes_text(data: bytes, escape: str) -> str:
-    """Return bytes with those escaped that are not printable in ASCII, or have a meaning in texts."""
+    """Return bytes as text, with quotes, backslashes and non-printable bytes escaped."""
     return "".join(chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else escape.format(byte) for byte in data)
 
 
@@ -178,4 +178,4 @@ FILTERS: Mapping[str, Callable[..., str]] = {
         *(clean, wrap, comment, block_comment, docstring, model_attribute),
     )
 } | {"markdown": lambda text: markdown.prose(str(text)), "markdown_code": lambda text: markdown.code(str(text))}
-"""Filters by name, in addition to Jinja's."""
+"""Filters by name, in addition to Jinja's built-in filters."""

@@ -1,4 +1,4 @@
-"""A folder of templates → its texts and outputs, as its ``emit.toml`` says.
+"""Reads a template folder and its outputs, which ``emit.toml`` declares.
 
 ::
 
@@ -10,8 +10,8 @@
     path = "{{ message.name | snake }}.go"  # default: the template's own path without `.jinja`
     each = "message"                        # default: "schema"
 
-Without ``emit.toml``, each template whose name does not begin with ``_`` is one output for the schema. Templates
-reach only files that are read here.
+Without ``emit.toml``, each template whose name does not begin with ``_`` is one output for the schema. Templates can
+only use files that this module read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from kwirec.files import read_regular
 CONFIG = "emit.toml"
 SUFFIX = ".jinja"
 MAX_TEXT = 16 << 20
-"""Maximum characters of all templates of a folder."""
+"""Maximum number of characters in all templates of a folder."""
 
 UNITS: Mapping[str, tuple[str, ...]] = {
     "schema": (),
@@ -44,7 +44,7 @@ UNITS: Mapping[str, tuple[str, ...]] = {
     "version": ("message", "version"),
     "layout": ("message", "layout"),
 }
-"""Value of ``each`` → names that the template has, in addition to ``schema`` and ``parameters``."""
+"""Template variables for each value of ``each``, in addition to ``schema`` and ``parameters``."""
 
 _HEADER = re.compile(r"^[ \t]*\[\[[ \t]*output[ \t]*\]\]", re.MULTILINE)
 _ANY_HEADER = re.compile(r"^[ \t]*\[", re.MULTILINE)
@@ -53,7 +53,7 @@ _TOML_PLACE = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<c
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """A template, the template of its paths, and its ``each``. Spans are the places of findings."""
+    """A template, its path template and its ``each``. Findings refer to the spans."""
 
     template: str
     path: str
@@ -64,7 +64,7 @@ class Output:
 
 @dataclass(frozen=True, kw_only=True)
 class Templates:
-    """A folder of templates. ``sources`` has its templates by path, with ``/``."""
+    """A template folder. ``sources`` maps paths, which use ``/``, to templates."""
 
     name: str
     sources: Mapping[str, Source]
@@ -73,18 +73,18 @@ class Templates:
 
 
 def built_in() -> dict[str, Path]:
-    """Return the folders of templates that come with kwirec, by name."""
+    """Return the template folders that are included in kwirec, by name."""
     there = (folder for folders in FOLDERS if folders.is_dir() for folder in sorted(folders.iterdir()))
     return {folder.name: folder for folder in there if (folder / CONFIG).is_file()}
 
 
 def find(name: str) -> Path | None:
-    """Return the folder at a path, or else the one of this name that comes with kwirec, or ``None``."""
+    """Return the folder at a path, or kwirec's template folder of this name, or ``None``."""
     return Path(name) if Path(name).is_dir() else built_in().get(name)
 
 
 def read_templates(folder: Path, report: Report) -> Templates | None:
-    """Return the templates of a folder, or ``None`` after errors."""
+    """Return the templates of a folder, or ``None`` if there were errors."""
     sources: dict[str, Source] = {}
     config = Source((folder / CONFIG).as_posix(), "")
     room = MAX_TEXT
@@ -149,12 +149,12 @@ def _default_outputs(sources: Mapping[str, Source]) -> Iterator[Output]:
 
 
 def _literally(path: str) -> str:
-    """Return a template of exactly this path. The name of a file may hold braces."""
+    """Return a path template that yields exactly this path, whose name may contain braces."""
     return f"{{% raw %}}{path}{{% endraw %}}" if "{" in path else path
 
 
 def _parse(config: Source, report: Report) -> dict[str, Any]:
-    """Return ``emit.toml`` as a table of parameters and outputs with the right keys and types."""
+    """Return the table in ``emit.toml``, with the keys and types of its parameters and outputs validated."""
     try:
         table = tomllib.loads(config.text)
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -223,13 +223,13 @@ def _bad(report: Report, what: str, span: Span, helps: list[str] | None = None) 
 
 
 def _entry_start(config: Source, number: int) -> int:
-    """Return the offset of an output. Outputs in an inline array all have the offset 0."""
+    """Return the offset of an output's header, or 0 for outputs in an inline array."""
     headers = list(_HEADER.finditer(config.text))
     return headers[number].start() if number < len(headers) else 0
 
 
 def _key_span(config: Source, key: str, start: int = 0) -> Span:
-    """Return the place of a key, searched from ``start``, or the line there."""
+    """Return the span of a key, searched from ``start``, or of the line at ``start``."""
     pattern = rf"^[ \t\[]*(?P<key>['\"]?{re.escape(key)}['\"]?)[ \t]*[=\].]"
     if match := re.compile(pattern, re.MULTILINE).search(config.text, start):
         return Span(config, match.start("key"), match.end("key"))
@@ -237,7 +237,7 @@ def _key_span(config: Source, key: str, start: int = 0) -> Span:
 
 
 def _value_span(config: Source, start: int, key: str) -> Span:
-    """Return the span of a key's value in the output at ``start``, or the line of its header."""
+    """Return the span of a key's value in the output at ``start``, or of the output's header line."""
     header = _HEADER.match(config.text, start)
     following = _ANY_HEADER.search(config.text, header.end() if header else start)
     end = following.start() if following else len(config.text)

@@ -1,4 +1,4 @@
-"""Check paths of outputs. A path must be the same file on every system, within the folder."""
+"""Checks output paths. A path must lead to the same file within the folder on every system."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_PATH, MAX_DEPTH = 240, 16
 
 
 def check_paths(files: Iterable[Rendered], report: Report) -> None:
-    """Report paths that an output may not have, and outputs that two templates, or two runs of one, would write."""
+    """Report invalid output paths, and paths that two templates or two runs of a template would write."""
     seen: dict[str, Rendered] = {}
     for one in files:
         path = one.artifact.path

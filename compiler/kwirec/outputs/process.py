@@ -1,4 +1,4 @@
-"""Runs templates in a process of their own and turns its events into artifacts and findings."""
+"""Runs templates in a separate process and turns its events into artifacts and findings."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _START = "import sys; sys.path[:] = {!r}; from kwirec.outputs.child import main;
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Limits of templates: CPU seconds, bytes of memory where the system can limit it, characters of output, and
-    files.
+    """Limits for templates: CPU seconds, memory in bytes where the system supports it, characters of output, and
+    number of files.
     """
 
     seconds: float = 60
@@ -46,7 +46,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
-    """A file that a template made."""
+    """A file that a template produced."""
 
     artifact: Artifact
     output: Output
@@ -60,7 +60,7 @@ def render_all(
     limits: Limits,
     progress: Callable[[int], None] = lambda files: None,
 ) -> list[Rendered]:
-    """Return the files that the templates make. Findings go to ``report``."""
+    """Return the files that the templates produce, and add findings to ``report``."""
     job = Job(
         texts={name: source.text for name, source in templates.sources.items()},
         outputs=tuple((one.template, one.path, one.each) for one in templates.outputs),
@@ -95,7 +95,7 @@ def render_all(
 
 
 class _Child:
-    """A process that ends with the block, at the latest after several times the CPU seconds that it may use."""
+    """Context manager for the rendering process, which is killed at the end or after several times its CPU time."""
 
     def __init__(self, seconds: float) -> None:
         package = str(Path(__file__).parents[2])
@@ -123,7 +123,7 @@ class _Child:
             pickle.dump(job, stream)
 
     def events(self, most: int) -> Iterator[dict[str, Any]]:
-        """Yield the events, at most ``most`` bytes of them."""
+        """Yield the events of the process, up to ``most`` bytes in total."""
         stream = _open(self._process.stdout)
         while most > 0 and (line := stream.readline(most)).endswith(b"\n"):
             most -= len(line)
@@ -136,7 +136,7 @@ def _open(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def _record(event: Mapping[str, Any], templates: Templates, report: Report) -> None:
-    """Record a finding, at the word that it is about."""
+    """Report a finding at the offending word."""
     word, candidates = str(event.get("word") or ""), [str(name) for name in event.get("candidates", ())]
     helps = []
     if candidates:
@@ -152,7 +152,7 @@ def _quoted(name: str) -> str:
 
 
 def _span(templates: Templates, name: str, line: int, word: str) -> Span:
-    """Return the place of ``word`` in a line of a template, else the line. Line 0 is the template as a whole."""
+    """Return the span of ``word`` in a template line, or of the line. Line 0 stands for the whole template."""
     paths = {PATH_NAME.format(number): output.path_span for number, output in enumerate(templates.outputs)}
     if name in paths:
         return paths[name]

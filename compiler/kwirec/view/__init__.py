@@ -1,7 +1,7 @@
-"""The view of a protocol: what templates of ``kwirec emit`` and ``kwirec dump --format json`` show.
+"""The view of a protocol, which is used by ``kwirec emit`` templates and shown by ``kwirec dump --format json``.
 
-Takes the result of ``load`` and returns values without references to the compiler. Names and meanings of the view are
-stable: see ``docs/outputs.md``.
+The view is built from the result of ``load`` and does not refer to the compiler. Its names and their meanings are
+stable, as described in ``docs/outputs.md``.
 """
 
 from kwirec.view.build import view_of

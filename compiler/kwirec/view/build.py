@@ -1,6 +1,6 @@
-"""``Schema`` → view. With a selection, messages are as if their other versions did not exist.
+"""Builds the view of a ``Schema``. With a selection, the view ignores all other versions.
 
-Takes a schema that passed validation and cannot fail.
+The schema must have passed validation. Building a view cannot fail.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ IMPLICIT_VALUES: Mapping[str, model.Value] = {kind: _ZERO[python] for kind, pyth
     "string": "",
     "bytes": b"",
 }
-"""The defaults of primitives without a default of their own. Other types have ``()``."""
+"""Implicit defaults of primitive types. Other types have the implicit default ``()``."""
 
 
 def view_of(
     schema: ir.Schema, errors: Sequence[ErrorDecl], history: History, selection: Selection | None = None
 ) -> model.Schema:
-    """Return the view of a checked schema."""
+    """Return the view of a validated schema."""
     layouts = lower(schema)
     classes: dict[tuple[str, str], str] = {}
     modules: dict[str, str] = {}
@@ -83,7 +83,7 @@ def _apis(schema: ir.Schema, by_name: Mapping[str, model.Message], history: Hist
 
 
 class _Message:
-    """Builds the view of one message in the versions ``selected``."""
+    """Builds the view of one message in the ``selected`` versions."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class _Message:
             if used or struct is message.root:
                 self._structs[struct.name] = self._struct(struct, used)
         having: dict[tuple[str, ...], list[int]] = {}
-        for version in sorted(self._selected):  # equal bytes may still be fields of other names
+        for version in sorted(self._selected):  # equal bytes may still have different field names
             body = lower_message(message, version).body
             having.setdefault(tuple(describe(body)), []).append(version)
         made = [self._layout(number, versions) for number, versions in enumerate(having.values())]
@@ -133,7 +133,7 @@ class _Message:
         )
 
     def _versions(self, versions: Iterable[int], within: frozenset[int] | None = None) -> model.Versions:
-        """Return ``versions``, a range or an iterator, as far as they are selected and in ``within``."""
+        """Return the members of ``versions`` that are in ``within``, or by default the selected ones."""
         there = self._selected if within is None else within
         if isinstance(versions, VersionRange):
             return model.Versions(tuple(sorted(version for version in there if version in versions)))

@@ -1,7 +1,7 @@
 """The view as JSON, for programs in other languages, and its JSON Schema, made from the classes of the view.
 
-``FORMAT`` is the first entry. Without a new number, later releases may add keys, and values of ``kind`` and
-``status``. They do not remove or rename a key, and its meaning and type stay.
+``FORMAT`` is the first entry. Later releases may add keys, and values of ``kind`` and ``status``, without changing
+it. If they remove or rename a key, or change its meaning or type, the format gets a new number.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def data_text(schema: model.Schema) -> str:
 
 
 def data_of(schema: model.Schema) -> dict[str, object]:
-    """Return the view as values for JSON."""
+    """Return the view as values that can be written as JSON."""
     return {"format": FORMAT, **_object(schema)}
 
 
@@ -63,7 +63,7 @@ def _value(value: object, as_: str | None) -> object:
 
 
 def _entries(cls: type) -> Iterator[tuple[str, str | None]]:
-    """Yield the keys of a class, each with the attribute that stands for its value if this is elsewhere."""
+    """Yield the JSON keys of a class, each with the attribute that replaces its value, or ``None``."""
     for field in dataclasses.fields(cls):
         as_ = field.metadata.get("json")
         if as_ != "":
@@ -119,7 +119,7 @@ def _hint_schema(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
 
 
 def _reference_schema(hint: Any, attribute: str) -> dict[str, Any]:
-    """Return the schema of the attribute that stands for an object."""
+    """Return the schema of the attribute that replaces an object in JSON."""
     (cls,) = (one for one in get_args(hint) or (hint,) if one is not NoneType)
     plain = dict(_PLAIN[get_type_hints(cls)[attribute]])
     return {"type": [plain["type"], "null"]} if NoneType in get_args(hint) else plain

@@ -1,7 +1,7 @@
-"""The classes of the view. All values are plain and immutable, and each class prints as its name.
+"""The classes of the view. All values are plain and immutable, and objects with a name print as the name.
 
-A schema has messages. A message has structs, as authors think of it, and layouts, as the bytes are. ``Versions`` are
-always versions that the message has, so that templates can loop over them.
+A schema has messages. The structs of a message reflect its definition, and its layouts reflect its bytes.
+``Versions`` only contain versions that the message has, so that templates can loop over them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cached_property
 from kwirec.versions import VersionRange
 
 Value = int | float | bool | str | bytes | tuple[()] | None
-"""A default. ``bytes`` also for uuids. ``()`` is an empty array, or a struct of defaults."""
+"""A default value. Uuids are ``bytes``. ``()`` is an empty array or a struct with default values."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Versions:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """The first and last version of each run of neighbours."""
+        """The first and last version of each run of consecutive versions."""
         return tuple((run.low, run.high) for run in VersionRange.runs(self.numbers))
 
     def __iter__(self) -> Iterator[int]:
@@ -51,7 +51,7 @@ class Versions:
 
 
 class _Printed:
-    """Prints in short in lists, too: a view in full would be the whole protocol."""
+    """Has a short ``repr``, which lists use, because a full one could show the whole protocol."""
 
     def __repr__(self) -> str:
         return f"<{self}>"
@@ -68,7 +68,7 @@ class _Named(_Printed):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EnumValue(_Named):
-    """A name for one value of an integer."""
+    """A named integer value."""
 
     name: str
     value: int
@@ -77,7 +77,7 @@ class EnumValue(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Enum(_Named):
-    """Names for values of integer fields. Peers may send values that it lacks."""
+    """Names for the values of an integer field. Peers may send other values."""
 
     name: str
     type: str
@@ -87,7 +87,7 @@ class Enum(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ErrorCode(_Named):
-    """One error code of the protocol. ``since`` is the first release that has it, if known."""
+    """One error code of the protocol. ``since`` is the first release with the code, if known."""
 
     name: str
     code: int
@@ -98,10 +98,10 @@ class ErrorCode(_Named):
 
 @dataclass(frozen=True, kw_only=True)
 class Type:
-    """The type of a field. Prints as definitions write it: ``[]FetchTopic``.
+    """The type of a field. Prints in the notation of definitions: ``[]FetchTopic``.
 
-    ``kind`` is ``array``, ``struct`` or the name of a primitive, such as ``int32``. Only arrays have an ``element``,
-    and only structs a ``struct``, which is the name of a struct of the same message.
+    ``kind`` is ``array``, ``struct`` or the name of a primitive type such as ``int32``. Only arrays have an
+    ``element``. Only structs have a ``struct``, the name of a struct in the same message.
     """
 
     kind: str
@@ -110,7 +110,7 @@ class Type:
 
     @property
     def base(self) -> Type:
-        """The type below all arrays."""
+        """The innermost element type of nested arrays, or the type itself."""
         return self if self.element is None else self.element.base
 
     def __str__(self) -> str:
@@ -121,13 +121,14 @@ class Type:
 class Field(_Named):
     """One field of a struct.
 
-    ``versions`` have the field. They are split into ``classic`` and ``flexible`` ones, in which the encoding of the
-    message is flexible. Its length is a ``uvarint`` in ``compact``, which are all flexible ones unless the definition
-    has an exception. Null is allowed in ``nullable``, and the field is tagged in ``tagged``. ``default`` is the
-    value if nothing is set, also if the definition gives none (``explicit_default``). An ``ignorable`` field is lost
-    in versions without it, others are refused if they are set. Arrays with a ``map_key`` are maps by this field.
-    ``aliases`` are former names. ``since`` is the release that added a tagged field to existing versions.
-    ``python_name`` is the attribute in kwire's generated class.
+    The field exists in ``versions``. These are divided into ``classic`` and ``flexible`` versions, depending on the
+    encoding of the message. In ``compact`` versions, the field's length is a ``uvarint``. These are the flexible
+    versions, unless the definition makes an exception. The field can be null in ``nullable`` versions and is tagged
+    in ``tagged`` versions. ``default`` is the value of an unset field, even if the definition does not state it
+    (``explicit_default``). An ``ignorable`` field is dropped in versions without it. Other fields are refused there
+    if they are set. An array whose elements have a ``map_key`` is a map keyed by this field. ``aliases`` are former
+    names. ``since`` is the release that added a tagged field to existing versions. ``python_name`` is the attribute
+    of kwire's generated class.
     """
 
     name: str
@@ -154,9 +155,9 @@ class Field(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Struct(_Named):
-    """Fields in the order of the wire. The root of a message has the message's name.
+    """Fields in wire order. The root struct of a message has the message's name.
 
-    ``common`` structs are used by name. ``python_class`` is the class in kwire's generated module.
+    Fields refer to ``common`` structs by name. ``python_class`` is the class in kwire's generated module.
     """
 
     name: str
@@ -174,13 +175,14 @@ class Struct(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class WireKind(_Printed):
-    """The coding of a value in one version. Prints as layouts write it: ``cstr?``.
+    """The encoding of a value in one version. Prints in the notation of layouts: ``cstr?``.
 
-    ``kind`` is ``array``, ``struct`` or the name of a primitive. ``width`` is the number of bytes of values of fixed
-    size. Other values except structs have a length or count, ``int16``, ``int32`` or ``uvarint`` of it plus one, with
-    -1 or 0 for null. A nullable struct follows a mark: an int8, -1 for null and else 1, or within a tagged field a
-    ``uvarint``, 0 for null and else 1. Only arrays have an ``element``, and only structs ``fields`` and a ``struct``,
-    its name. A ``flexible`` struct ends with a section of tagged fields, whether it knows any or not.
+    ``kind`` is ``array``, ``struct`` or the name of a primitive type. ``width`` is the size of fixed-size values in
+    bytes. Other values except structs begin with a length or count. It is an ``int16`` or ``int32`` with -1 for null,
+    or a ``uvarint`` of the length plus one with 0 for null. A nullable struct follows a null marker. This is an int8
+    with -1 for null and 1 otherwise, or in a tagged field a ``uvarint`` with 0 for null and 1 otherwise. Only arrays
+    have an ``element``. Only structs have ``fields`` and a ``struct``, which is their name. A ``flexible`` struct
+    ends with a tagged section, even if it has no known tagged fields.
     """
 
     kind: str
@@ -195,7 +197,7 @@ class WireKind(_Printed):
 
     @property
     def base(self) -> WireKind:
-        """The kind below all arrays."""
+        """The innermost element kind of nested arrays, or the kind itself."""
         return self if self.element is None else self.element.base
 
     @property
@@ -205,7 +207,7 @@ class WireKind(_Printed):
 
     @property
     def tagged(self) -> tuple[LayoutField, ...]:
-        """The known fields of the tagged section of a struct, by tag."""
+        """The known fields in the tagged section of a struct, in tag order."""
         return tuple(one for one in self.fields if one.tag is not None)
 
     def __str__(self) -> str:
@@ -214,9 +216,10 @@ class WireKind(_Printed):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class LayoutField(_Named):
-    """One field of a struct in one layout, with its coding and the definition's ``field``.
+    """One struct field in one layout, with its encoding and the ``field`` of the definition.
 
-    ``path`` leads to it from the root, in the names of kwire's generated classes: ``topics[].partitions[].index``.
+    ``path`` leads from the root to the field by the attribute names of kwire's generated classes:
+    ``topics[].partitions[].index``.
     """
 
     name: str
@@ -229,10 +232,10 @@ class LayoutField(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Layout(_Printed):
-    """The bytes of a message in all ``versions`` with equal bytes and equal names of fields. Prints as its number.
+    """The byte layout of a message in all ``versions`` with equal bytes and field names. Prints as its number.
 
-    ``number`` is its place in ``layouts`` of the message. ``fingerprint`` stands for the bytes only, and does not
-    change between runs and releases of kwire. ``text`` is the whole layout in short.
+    ``number`` is the index in the message's ``layouts``. ``fingerprint`` depends only on the bytes and is stable
+    across runs and releases of kwire. ``text`` is the whole layout in a short notation.
     """
 
     number: int
@@ -244,7 +247,7 @@ class Layout(_Printed):
 
     @property
     def fields(self) -> tuple[LayoutField, ...]:
-        """The fields of the root, untagged ones first."""
+        """The fields of the root, untagged fields first."""
         return self.body.fields
 
     def __str__(self) -> str:
@@ -255,9 +258,10 @@ class Layout(_Printed):
 class Version(_Printed):
     """One version of a message. Prints as its number.
 
-    ``header`` is the version of the header before it, or ``None`` for messages without a header. ``status`` is
-    ``stable``, ``deprecated``, ``unstable``, ``removed`` or ``not published`` in the newest release, and if none is
-    known, in the definitions. ``releases`` are first and last releases of the spans that have the version.
+    ``header`` is the header version, or ``None`` for messages without a header. ``status`` is ``stable``,
+    ``deprecated``, ``unstable``, ``removed`` or ``not published`` in the newest release. If no release is known, it
+    is the status in the definitions. ``releases`` contains the first and last release of each span of releases that
+    have the version.
     """
 
     number: int
@@ -276,7 +280,7 @@ class Message(_Named):
     """One message with all its versions, or with the versions that ``--only`` selects.
 
     ``kind`` is ``request``, ``response``, ``header``, ``data``, ``metadata``, ``coordinator-key`` or
-    ``coordinator-value``. ``api`` is the name without ``Request`` and ``Response``. ``structs`` has the root first.
+    ``coordinator-value``. ``api`` is the name without ``Request`` or ``Response``. ``structs`` begins with the root.
     ``python_module`` is the module in kwire's generated package, such as ``api.fetch``.
     """
 
@@ -315,7 +319,8 @@ class Message(_Named):
 class Api(_Named):
     """A request and its response. Either may be missing.
 
-    ``releases`` has, for each span of releases, the first and last of them and the versions that brokers accept.
+    ``releases`` contains the first and last release of each span of releases, and the versions that its brokers
+    accept.
     """
 
     name: str
@@ -335,10 +340,10 @@ class Release(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Schema(_Printed):
-    """A whole protocol, or what ``--only`` selects of it.
+    """A whole protocol, or the part that ``--only`` selects.
 
-    Messages without versions are left out. Releases are in their order, oldest first, and empty if the folder of
-    definitions does not have their history.
+    Messages without versions are left out. Releases are ordered from oldest to newest. They are empty if the
+    definition folder has no release history.
     """
 
     messages: tuple[Message, ...]
@@ -356,7 +361,7 @@ class Schema(_Printed):
         return self._by_name.get(name)
 
     def of_kind(self, kind: str) -> tuple[Message, ...]:
-        """Return the messages of one kind, such as ``header``."""
+        """Return all messages of one kind, such as ``header``."""
         return tuple(one for one in self.messages if one.kind == kind)
 
     def __str__(self) -> str:

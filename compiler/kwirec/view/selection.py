@@ -1,4 +1,4 @@
-"""``--only`` → messages and versions: ``Fetch*:13,Produce*:newest``."""
+"""Selects messages and versions for ``--only``: ``Fetch*:13,Produce*:newest``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ NEWEST = "newest"
 
 
 class SelectionError(ValueError):
-    """A selection that is not in its form, or that matches nothing."""
+    """Raised when a selection is malformed or has an item without a match."""
 
 
 @dataclass(frozen=True)
 class _Item:
     pattern: str
     versions: VersionRange | None
-    """``None`` for the newest version that is stable."""
+    """The selected versions, or ``None`` for the newest stable version."""
 
     def of(self, message: Message) -> frozenset[int]:
         if not message.valid or not fnmatchcase(message.name, self.pattern):
@@ -33,13 +33,13 @@ class _Item:
 
 @dataclass(frozen=True)
 class Selection:
-    """Messages by patterns of their names, each with its versions."""
+    """Message name patterns, each with its versions."""
 
     items: tuple[_Item, ...]
 
     @staticmethod
     def parse(text: str, schema: Schema) -> Selection:
-        """Return the selection in a text. Raises :class:`SelectionError` for an item that selects nothing."""
+        """Return the selection that ``text`` describes. Raises :class:`SelectionError` if an item selects nothing."""
         found = []
         for part in text.split(","):
             pattern, colon, versions = (piece.strip() for piece in part.partition(":"))
@@ -54,7 +54,7 @@ class Selection:
         return Selection(tuple(found))
 
     def versions(self, message: Message) -> tuple[int, ...]:
-        """Return the versions of a message that are selected."""
+        """Return the selected versions of a message in ascending order."""
         return tuple(sorted(frozenset[int]().union(*(item.of(message) for item in self.items))))
 
 
