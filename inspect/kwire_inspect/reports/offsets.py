@@ -1,7 +1,8 @@
-"""Groups with members, committed offsets and lag, and unfinished transactions.
+"""Groups with their members, committed offsets and lag, and unfinished transactions.
 
-The input is RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables that ``tables.groups`` makes
-of them, and the ends of logs where known. All are of the time at which the data directory was copied.
+The input is RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables that ``tables.groups``
+creates from them, and the end offsets of logs where they are known. All describe the time at which the data directory
+was copied.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.
 
 @dataclass(frozen=True)
 class Tables(Generic[R]):
-    """Tables of ``tables.groups``, and ``ends`` with topic, partition and ``end``, the next offset.
+    """The tables of ``tables.groups``. ``ends`` has the columns topic, partition and ``end``, which is the next
+    offset.
 
     ``undecodable`` contains the records that the other tables skip.
     """
@@ -115,7 +117,7 @@ class Tables(Generic[R]):
 def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: MessageRegistry = PROTOCOL) -> Report:
     """Return a report on committed offsets and lag from RECORDS. ``ends`` is the result of :func:`log_ends`.
 
-    Some groups know topics by id. Their names are from ``__cluster_metadata``, if it is among the records.
+    Some groups identify topics by id. Their names are taken from ``__cluster_metadata`` if the records include it.
     """
     transactions, undecodable = tables.transactions(records, protocol), tables.undecodable(records, protocol)
     with tables.coordinated(records, protocol) as found:
@@ -123,10 +125,11 @@ def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: Mess
 
 
 def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
-    """Return the end offset of each partition. ``records`` needs only the columns topic, partition and offset.
+    """Return a table with the end offset of each partition. ``records`` needs only the columns topic, partition and
+    offset.
 
-    ``bases`` has topic, partition and base offset of last segments. They are the ends of logs whose records have all
-    expired.
+    ``bases`` contains the topic, partition and base offset of last segments, which are the end offsets of logs whose
+    records have all expired.
     """
     others = like(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
     return query(
@@ -142,7 +145,7 @@ def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
 
 
 def report_on(state: Tables[R], *, top: int = TOP) -> Report:
-    """Return the report on the tables."""
+    """Return the report on these tables."""
     with kept(_lagging(state)) as lagging:
         groups = _first(_groups(state.groups, lagging), GROUPS, top, ["lag", "partitions"], ["group"])
         committed = _first(lagging, COMMITTED, top, ["lag"], ["group", "topic", "partition"])
@@ -159,7 +162,7 @@ def report_on(state: Tables[R], *, top: int = TOP) -> Report:
 
 
 def _lagging(state: Tables[R]) -> R:
-    """Return committed offsets with ``end`` and ``lag``, null where the end is unknown."""
+    """Return the committed offsets with ``end`` and ``lag``, which are null if the end offset is unknown."""
     own = ", ".join(f"c.`{name}`" for name in STORED.names if name != "topic")
     ends = like(state.committed, ENDS, ()) if state.ends is None else state.ends
     return query(
@@ -174,7 +177,7 @@ def _lagging(state: Tables[R]) -> R:
 
 
 def _groups(groups: R, lagging: R) -> R:
-    """Return groups with their committed offsets. Groups of either table are included."""
+    """Return the groups of both tables with their topics, partitions, lag and time of the last commit."""
     sums = query(
         """
         SELECT `group` AS name, count(DISTINCT topic) AS topics, count(*) AS partitions, sum(lag) AS lag,
@@ -198,8 +201,9 @@ def _groups(groups: R, lagging: R) -> R:
 def _first(
     table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
-    """Return the first rows in this order, with the columns of ``shape``. The columns in ``assignments`` become
-    text."""
+    """Return the first rows in this order, with the columns of ``shape``. The column ``assignments`` is converted to
+    text.
+    """
     order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
     listed = ", ".join(f"`{column.name}`" for column in shape.columns)
     rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)
@@ -212,8 +216,7 @@ def _first(
 
 
 def assigned(topics: Iterable[Any] | None) -> str | None:
-    """Return topics with their partitions as text, such as ``orders 0-2, 5; returns 0``. Return ``None`` without
-    topics."""
+    """Return topics with their partitions, such as ``orders 0-2, 5; returns 0``, or ``None`` without topics."""
     names = [f"{topic['topic'] or topic['topic_id']} {ranges(topic['partitions'] or ())}" for topic in topics or ()]
     return "; ".join(name.rstrip() for name in names) or None
 

@@ -1,4 +1,4 @@
-"""Charts over time: the length of steps for a span of time, and counts in each step."""
+"""Charts over time: the step length for a time span, and the counts in each step."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ OTHERS = "others"
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Equal intervals of time, numbered from 1970 on."""
+    """Equal time intervals, numbered from 1970 on."""
 
     length: timedelta
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """Return the shortest usual steps for the time from ``first`` to ``last``, at most ``MAX_ROWS`` of them."""
+        """Return the shortest usual steps that divide the time from ``first`` to ``last`` into at most ``MAX_ROWS``
+        steps.
+        """
         span = last - first
         longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
         return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))
 
     def number(self, time: str) -> str:
-        """Return the number of the step that contains the time in this column, in SQL."""
+        """Return an SQL expression for the number of the step that contains the time in this column."""
         return f"CAST(floor(unix_micros({time}) / {self.length.total_seconds()}e6) AS BIGINT)"
 
     def start(self, number: int) -> datetime:
@@ -47,13 +49,13 @@ class Steps:
 
 
 Count = tuple[int | None, str, str, int]
-"""Number of the step, name, type of input, count."""
+"""Step number, name, type of input, and count."""
 
 
 def counted_over_time(name: str, title: str, counts: Iterable[Count], steps: Steps, *, unit: str) -> Chart | None:
-    """Return a chart of ``counts``, or ``None`` without counts. Rare names share one series.
+    """Return a chart of ``counts``, or ``None`` without counts. Rare names share a series.
 
-    Several types of input may have seen the same requests, so only the highest count is used.
+    Several types of input may contain the same requests, so only the highest count is used.
     """
     most: dict[tuple[int, str], int] = {}
     for step, what, _, count in counts:

@@ -1,9 +1,9 @@
-"""The owners of clients: a list of patterns that the user keeps, with the team or person that owns the matching
+"""The owners of clients: a list of patterns, kept by the user, with the team or person that owns the matching
 clients.
 
-The list is CSV with a heading: a column ``owner``, and any of ``client_id``, ``address``, ``software`` and
-``principal``. The first line whose cells all match a client names its owner. An empty cell matches any client. ``*``
-and ``?`` stand for any text and any character. An address may be a network, such as ``10.1.0.0/16``.
+The list is a CSV file with a header line. It has a column ``owner``, and any of ``client_id``, ``address``,
+``software`` and ``principal``. The first line whose cells all match a client names its owner. An empty cell matches
+any client. ``*`` matches any text, and ``?`` any character. An address may be a network, such as ``10.1.0.0/16``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OWNER = "owner"
 COLUMNS = {"client_id": "client_id", "address": "host", "software": "software", "principal": "principal"}
-"""Column of the list → part of a client."""
+"""Fields of a client, by column of the list."""
 MAX_FILE = 16 << 20
 
 Fits = Callable[[str | None], bool]
@@ -34,13 +34,13 @@ Fits = Callable[[str | None], bool]
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """Lines of the list: the patterns for the parts of a client, and the owner."""
+    """The lines of the list, each with the patterns for the fields of a client, and the owner."""
 
     lines: tuple[tuple[tuple[tuple[str, Fits], ...], str], ...]
 
     @classmethod
     def read(cls, path: str | Path) -> Owners:
-        """Read a list. :class:`OptionError` names the line of a mistake."""
+        """Read a list. Raises :class:`OptionError`, which names the line, if the list has a mistake."""
         try:
             with regular(path).open(encoding="utf-8-sig", newline="") as file:
                 text = file.read(MAX_FILE + 1)
@@ -54,7 +54,7 @@ class Owners:
             raise OptionError(f"owners {path}: {mistake}") from None
 
     def named(self, uses: Iterable[Use]) -> list[Use]:
-        """Return the uses with the owners of their clients."""
+        """Return the uses with the owners of their clients filled in."""
         of = cache(self.of)
         return [replace(use, client=use.client._replace(owner=of(use.client))) for use in uses]
 

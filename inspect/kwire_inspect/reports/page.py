@@ -1,9 +1,8 @@
-"""A report as one self-contained HTML page. It needs no network and no other files.
+"""Reports as a self-contained HTML page, which needs no network and no other files.
 
-Any text in it may be from the wire, and so is untrusted. Jinja escapes HTML. Data of charts is JSON in a block that
-browsers do not execute, with ``<`` escaped. As a second line of defence, the page's Content-Security-Policy allows
-two scripts by their hash and forbids everything else, including connections. Links on the page lead to the guide of
-``report.guide``.
+All texts may come from the wire, so they are untrusted. Jinja escapes HTML. Chart data is JSON with ``<`` escaped, in
+a block that browsers do not execute. As a second line of defence, the Content-Security-Policy of the page allows two
+scripts by their hash and forbids everything else, including connections. Links lead to the guide in ``report.guide``.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from kwire_inspect.reports.text import counted, shown_in, time, visible
 
 
 def page(report: Report) -> str:
-    """Return the whole page. Its 4.8 MB are mostly plotly, which a page without charts leaves out."""
+    """Return the whole page. Most of its 4.8 MB are plotly, which is omitted from a page without charts."""
     plotting = _plotting() if report.charts else ""
     figures = {chart.name: chart.figure for chart in report.charts}
     text: str = _template().render(
@@ -39,22 +38,20 @@ def page(report: Report) -> str:
 
 
 def embedded(data: Any) -> str:
-    """Return JSON for a ``script`` element, escaped so that no text in it can end the element or start another
-    element."""
+    """Return JSON for a ``script`` element, escaped so that no text can end the element or begin another one."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 AT_ONCE = 100
-"""Maximum rows of a table that are elements of the page. A longer table is data, and a script shows this number of
-its rows."""
+"""Maximum number of table rows in the HTML. Longer tables are data, of which a script shows this many rows."""
 LONG = 36
-"""Maximum length of texts that are not folded."""
+"""Maximum length of texts, in characters, that are not folded."""
 FILTERED = frozenset({"owner", "target", "change"})
-"""Columns with few different values, apart from columns with colours."""
+"""Columns with few distinct values, in addition to columns with colours."""
 
 Shown = tuple[str, str, str, str, str]
-"""Cell as text, with its sort key, its layout, its colour and its address."""
+"""Text, sort key, layout, colour and address of a cell."""
 
 
 def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[int]) -> Iterator[Shown]:
@@ -66,8 +63,9 @@ def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[in
 
 
 def data(report: Report, table: Table, places: Sequence[int]) -> str:
-    """Return all rows of a long table as JSON. A cell is a list as :data:`Shown` without empty texts at its end, or a
-    single text."""
+    """Return all rows of a long table as JSON. A cell is a list like :data:`Shown` without empty texts at the end, or
+    only its text.
+    """
     return embedded([[_brief(cell) for cell in cells(report, table, row, places)] for row in table.rows])
 
 
@@ -77,12 +75,12 @@ def _brief(cell: Shown) -> str | Sequence[str]:
 
 
 def is_filtered(column: Column) -> bool:
-    """Return whether the user can filter rows by the value of a column."""
+    """Return whether the user can filter the rows by this column."""
     return column.mark is not None or column.name in FILTERED
 
 
 def sort_key(cell: Cell) -> str:
-    """Return the exact number or time for sorting. It is empty for texts."""
+    """Return the exact number or time for sorting, or an empty text for other cells."""
     if isinstance(cell, bool):
         return str(int(cell))
     if isinstance(cell, int | float):
@@ -91,26 +89,26 @@ def sort_key(cell: Cell) -> str:
 
 
 def kind(cell: Cell) -> str:
-    """Return the layout of a cell: ``number``, ``time``, or empty for text."""
+    """Return the layout of a cell: ``number``, ``time``, or an empty text."""
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return "number"
     return "time" if isinstance(cell, datetime) else ""
 
 
 def is_numeric(table: Table, place: int) -> bool:
-    """Return whether a column has numbers, which aligns its heading right."""
+    """Return whether a column contains numbers, so that its heading is aligned right."""
     return any(kind(row[place]) == "number" for row in table.rows)
 
 
 def summed(table: Table) -> str:
-    """Return the caption: the number of rows, and the rows and columns that are not shown."""
+    """Return a caption: the number of rows, shown and not shown, and the columns without values."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in table.filled()]
     return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
 
 
 def marked(column: Column, cell: Cell) -> str:
-    """Return the colour of a cell: ``bad``, ``warn``, ``good`` or empty."""
+    """Return the colour of a cell: ``bad``, ``warn``, ``good``, or an empty text."""
     return (column.mark or {}).get(str(cell), "")
 
 

@@ -1,6 +1,6 @@
-"""Requests of clients and refusals of targets in Prometheus' text format (version 0.0.4).
+"""Requests of clients and refusals by targets in the Prometheus text format (version 0.0.4).
 
-Names of clients are from the wire, and so are untrusted. They are escaped, and limited in length and number.
+The names of clients come from the wire, so they are untrusted. They are escaped, and limited in length and number.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from kwire_inspect.reports.release_support import REFUSED, SEVERITY
 from kwire_inspect.reports.text import visible
 
 MAX_CLIENTS = 1_000
-"""Maximum number of time series with names of clients, for each target. Clients with the most requests are kept."""
+"""Maximum number of time series with client names for each target. Clients with the most requests are kept."""
 
 Labels = tuple[tuple[str, str], ...]
 
 
 def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
-    """Return the metrics:
+    """Return these metrics:
 
     - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
     - ``kwire_refusals_total``: requests that a broker was seen to refuse
@@ -36,7 +36,7 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
         refusals[labels] += use.refusals
     clients: Counter[Labels] = Counter()
     refused: Counter[Labels] = Counter()
-    for judgement in judgements:  # not rolled up
+    for judgement in judgements:  # these are not rolled up
         name = judgement.target.name
         clients.update({_labels(target=name, verdict=state): 0 for state in SEVERITY})
         worst = (verdicts[0][1].state for verdicts in judgement.rolled_up().by_client().values())
@@ -61,7 +61,7 @@ def _refused(judgement: Judgement) -> Mapping[Labels, int]:
 
 
 def _labels(**texts: str | int | None) -> Labels:
-    """Return labels as they are printed, so that names which look the same there are one series."""
+    """Return the labels as printed, so that names which look the same share a series."""
     return tuple((label, visible("" if text is None else str(text))) for label, text in texts.items())
 
 

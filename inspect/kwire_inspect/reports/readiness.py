@@ -1,8 +1,9 @@
-"""Clients that will break on a release: CLIENTS compared with the versions that it accepts [KIP-896, KAFKA-WIRE 2.1].
+"""Clients that will break on a release, from comparing CLIENTS with the versions it accepts [KIP-896, KAFKA-WIRE
+2.1].
 
 ``readiness(clients(exchanges), "4.1.1")`` returns a report. Its exit code is 1 if a client is refused, and 4 if too
-little was read to exclude that. CLIENTS is small. Its rows are collected, and evaluated in plain Python, in
-``client_usage``, ``judgement`` and ``release_support``. ``verdict_tables`` and ``since`` lay the verdicts out.
+little was read to rule that out. CLIENTS is small, so its rows are collected and evaluated in plain Python, in
+``client_usage``, ``judgement`` and ``release_support``. ``verdict_tables`` and ``since`` present the verdicts.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.clients import Clients
 
 MAX_NAMED = 10
-"""Maximum number of clients named in the summary."""
+"""Maximum number of clients to name in the summary."""
 LOGS_ALONE = (
     "Only request logs were read, in which brokers of 4.x do not log the requests that they refuse: "
     "if these logs are from 4.x, add server logs or a capture."
@@ -62,16 +63,16 @@ def readiness(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """Return a report on the clients of ``clients()`` that brokers of release ``target`` would break.
+    """Return a report on the clients returned by ``clients()`` that brokers of release ``target`` would break.
 
-    ``target`` is one of ``releases``, or a line such as ``"4.1"``, which stands for its newest known release, or a
-    list of several. An unknown release raises ``UnknownReleaseError``. ``RELEASES.of`` makes a release from the
-    answer of a broker.
+    ``target`` is one of ``releases``, a line such as ``"4.1"``, which stands for its newest known release, or a list
+    of these. An unknown release raises ``UnknownReleaseError``. ``RELEASES.of`` creates a release from a broker's
+    answer.
 
-    Several types of input may have seen the same requests, so only the highest count is used. ``owners`` names the
-    owners of clients. ``before`` are the clients of an earlier run, and the report then lists the changes. The report
-    begins with its basis. If less than ``min_coverage`` percent of the bytes or of the connections were read, it is
-    INCOMPLETE.
+    Several types of input may contain the same requests, so only the highest count is used. ``owners`` names the
+    owners of clients. With ``before``, the clients of an earlier run, the report lists the changes since then. The
+    report begins with its basis. It is INCOMPLETE if less than ``min_coverage`` percent of the bytes or of the
+    connections was read.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
     found = [releases[one] if isinstance(one, str) else one for one in given]
@@ -110,8 +111,11 @@ def report_on(
     owners: Owners | None = None,
     before: Iterable[Use] | None = None,
 ) -> Report:
-    """Return the report on these uses. ``more`` is the number of uses left out, ``before`` are the uses of an earlier
-    run. ``unjudged`` is the number of requests that a broker refused without logging their version."""
+    """Return the report on these uses.
+
+    ``more`` is the number of uses left out. ``unjudged`` is the number of requests that a broker refused without
+    logging their version. ``before`` contains the uses of an earlier run.
+    """
     uses = owners.named(uses) if owners else list(uses)
     targets = target if isinstance(target, Sequence) else [target]
     at_addresses = [Judgement.of(uses, one, releases) for one in targets]
@@ -141,7 +145,7 @@ def report_on(
 
 
 def _worst_first(targets: Sequence[Release]) -> str:
-    """Return the order of rows of CLIENTS. If there are too many, rows that all targets accept are left out."""
+    """Return the order in which to keep rows of CLIENTS: rows that all targets accept come last."""
     accepted = " AND ".join(f"({_accepted(target)})" for target in targets)
     return f"CASE WHEN {accepted} THEN 1 ELSE 0 END, api_key, version"
 
@@ -154,7 +158,7 @@ def _accepted(target: Release) -> str:
 
 
 Breaking = Mapping[str, set[Client]]
-"""Release → the clients with a version that it refuses although an earlier release accepted it."""
+"""For each release, the clients that use a version which it refuses although an earlier release accepted it."""
 
 
 def _summary(
@@ -165,7 +169,7 @@ def _summary(
     unjudged: int,
     releases: Releases,
 ) -> Iterator[str]:
-    """Yield sentences on the clients that break, with advice, and on the omissions of the report."""
+    """Yield sentences on the clients that break, with advice, and on what the report leaves out."""
     clients = judgements[0].by_client()
     if not clients:
         yield "No clients found."
@@ -206,10 +210,10 @@ def _refused_already(judgement: Judgement) -> int:
 
 
 def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterator[str]:
-    """Yield sentences on the way to a target without losing a client.
+    """Yield sentences on how to reach a target without losing a client.
 
-    They name the newest release before it that refuses no client, and the releases in between that refuse clients
-    which the target accepts.
+    They name the newest earlier release that refuses no client, and the releases on the way that refuse clients which
+    the target accepts.
     """
     name = judgement.target.name
     if name not in releases or not breaking:
@@ -218,7 +222,7 @@ def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterat
     refused = set(judgement.refused())
     dropped = refused <= breaking.get(
         name, set()
-    )  # further clients are too new for the target and for the releases before it
+    )  # other clients are too new for the target and for earlier releases
     if refused and dropped and (free := [release for release in earlier if not breaking.get(release)]):
         yield f"The newest release before {name} that refuses none of them is {free[-1]}."
     worse = [release for release in earlier if breaking.get(release, set()) - refused]
@@ -239,8 +243,10 @@ def _breaking(verdicts: Judged, releases: Releases) -> Breaking:
 
 
 def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: Releases) -> Chart | None:
-    """Return a chart of the clients that break on each release, from the last that refuses none of them. Releases in
-    a row that refuse the same clients share a bar, but a target has one of its own."""
+    """Return a chart of the clients that break on each release, from the last release that refuses none of them.
+
+    Adjacent releases that refuse the same clients share a bar, but each target has its own.
+    """
     if not breaking:
         return None
     order = list(releases)
@@ -272,8 +278,8 @@ def _checks(judgement: Judgement) -> Iterator[Check]:
     """Yield a check for each client. It fails if a version is refused, and is open if the verdict is unsure or
     unknown.
 
-    Its name has no address of a client with an id, and no number of addresses. These change, while CI systems compare
-    checks by name.
+    Its name contains neither the address of a client with an id nor the number of addresses. These change, while CI
+    systems compare checks by name.
     """
     for client, verdicts in judgement.by_client().items():
         worst = verdicts[0][1].state

@@ -1,7 +1,7 @@
-"""The treatment of a version of an API by releases of Kafka: the releases that deprecate or refuse it, and the
-verdict of a release on a request, with the reason [KIP-896, KAFKA-WIRE 2.1]. Needs no Spark.
+"""The releases of Kafka that deprecate or refuse a version of an API, and the verdict of a release on a request, with
+the reason [KIP-896, KAFKA-WIRE 2.1]. Does not need Spark.
 
-Releases are exact, since some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
+Releases are exact, because some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
 """
 
 from __future__ import annotations
@@ -52,12 +52,13 @@ BETWEEN_BROKERS = frozenset(
         ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     }
 )
-"""APIs that only brokers and controllers use, so that an upgrade changes both ends. APIs that clients also use, such
-as Fetch, are not listed. Neither are APIs of administrators, such as UpdateFeatures and UnregisterBroker."""
+"""APIs that only brokers and controllers use, so that an upgrade changes both ends. The set contains neither APIs
+that clients also use, such as Fetch, nor administrative APIs, such as UpdateFeatures and UnregisterBroker.
+"""
 
 
 def releases_of(package: str) -> Releases:
-    """Return the releases of a generated package. Raises :class:`OptionError` if it has none."""
+    """Return the releases of a generated package. Raises :class:`OptionError` if the package has no releases."""
     try:
         return registry(package).releases
     except (ImportError, ValueError) as error:
@@ -67,15 +68,17 @@ def releases_of(package: str) -> Releases:
 
 @cache
 def refused_by(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
-    """Return the releases that refuse a version although an earlier release accepted it, oldest first. Releases that
-    are too old for the version are not included."""
+    """Return the releases that refuse a version although an earlier release accepted it, oldest first.
+
+    Releases that are too old for the version are not included.
+    """
     later = dropwhile(lambda name: not _accepts(releases[name], api_key, version), releases)
     return tuple(name for name in later if not _accepts(releases[name], api_key, version))
 
 
 @cache
 def deprecated_in(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
-    """Return the releases that deprecate a version, oldest first. The data starts with 3.7."""
+    """Return the releases that deprecate a version, oldest first. The data begins with release 3.7."""
     return tuple(
         name
         for name, release in releases.items()
@@ -89,13 +92,13 @@ def is_known(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
 
 
 def is_newer(api_key: int, version: int, releases: Releases = RELEASES) -> bool:
-    """Return whether this version is above all versions of this API that any release accepts."""
+    """Return whether the version is newer than all versions of this API that any release accepts."""
     apis = [release.apis[api_key] for release in releases.values() if api_key in release.apis]
     return bool(apis) and all(version >= api.all_accepted(unstable=True).stop for api in apis)
 
 
 def spans(names: Sequence[str], releases: Releases = RELEASES) -> str:
-    """Return names of releases as text, with adjacent releases joined.
+    """Return the names of releases as text, with adjacent releases joined.
 
     >>> spans(["3.7.2", "3.8.0", "4.0.0"]), spans([])
     ('3.7.2 to 3.8.0, 4.0.0', '')
@@ -115,9 +118,9 @@ def _accepts(release: Release, api_key: int, version: int) -> bool:
 
 
 def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool:
-    """Return whether clients with a version that is too new for ``api`` have an older version that it accepts.
+    """Return whether clients that send a version too new for ``api`` also have an older version that it accepts.
 
-    Such clients have the versions of the first release that has the version, or of the newest release.
+    Such clients are assumed to have the versions of the first release with this version, or of the newest release.
     """
     first = next((release for release in releases.values() if _accepts(release, api_key, version)), releases.newest)
     return api_key in first.apis and first.apis[api_key].accepted.start < api.accepted.stop
@@ -125,7 +128,7 @@ def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Verdict on a request. ``state`` is one of :data:`SEVERITY`. ``reason`` is empty if the state is ok.
+    """A verdict on a request. ``state`` is one of :data:`SEVERITY`. ``reason`` is empty if the state is ok.
 
     ``first`` is the first release that refuses the version although an earlier release accepted it. ``deprecated`` is
     the first release that deprecates it.
@@ -142,11 +145,11 @@ def judge(
 ) -> Verdict:
     """Return the verdict of ``target``. ``negotiates`` is true if the client was seen to send ApiVersions requests.
 
-    The verdict depends on the versions that a release accepts, not on the versions that it advertises. 4.x advertises
-    Produce 0-2 and refuses it, and only 4.0.0 refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. For a client that
-    negotiates, a version that is too new for the release is no danger, known or not, because the client will use a
-    lower version. ``releases`` are the known releases. The target is one of them, unless ``RELEASES.of`` made it from
-    the answer of a broker.
+    The verdict depends on the versions that a release accepts, not on those that it advertises. For example, 4.x
+    advertises Produce 0-2 but refuses them, and only 4.0.0 refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. If the
+    client negotiates, a version that is too new for the release does no harm, because the client will use a lower
+    one. ``releases`` are the known releases. The target is one of them, unless ``RELEASES.of`` created it from a
+    broker's answer.
     """
     first = next(iter(refused_by(api_key, version, releases)), None)
     deprecated = next(iter(deprecated_in(api_key, version, releases)), None)
@@ -186,8 +189,7 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
 
 
 def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, str]:
-    """Return the state and reason of a version that a broker does not accept. The broker need not be of a known
-    release."""
+    """Return the state and reason for a version that a broker does not accept, even if its release is unknown."""
     has = f"accepts {format_range(api.accepted)}" if api and api.accepted else "does not offer this API"
     if api and version < api.accepted.start:
         return REFUSED, f"the broker {has}"
@@ -197,14 +199,14 @@ def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, 
 
 
 def titled(target: Release) -> str:
-    """Return the name of a target: ``Kafka 4.1.1``, or ``the broker b.example:9092``."""
+    """Return the name of a target with its kind: ``Kafka 4.1.1``, or ``the broker b.example:9092``."""
     return f"{'the broker' if target.source == ANSWERED else 'Kafka'} {target.name}"
 
 
 def each_once(targets: Iterable[Release]) -> list[Release]:
-    """Return the targets without repetitions.
+    """Return the targets without duplicates.
 
-    Raises :class:`OptionError` if two different targets have the same name, because reports distinguish them by name.
+    Raises :class:`OptionError` if different targets have the same name, because reports distinguish them by name.
     """
     found: dict[str, Release] = {}
     for target in targets:

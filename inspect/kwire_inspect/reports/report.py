@@ -1,4 +1,4 @@
-"""Reports as data: sentences, small tables, charts and an exit code. Printing and saving them needs no Spark."""
+"""Reports as data: sentences, small tables, charts and an exit code. Printing and saving them does not need Spark."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from kwire.guide import Guide
 
 Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int, ...]
-"""Cell of a table. Times have a zone, and ``None`` is shown as an empty cell."""
+"""Cell of a table. Times have a time zone, and ``None`` is shown as an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Column of a table. ``name`` is the name in files, ``title`` the heading.
+    """A column of a table. ``name`` is used in files, and ``title`` is the heading.
 
-    ``mark`` maps values to the colour of their cells: ``bad``, ``warn`` or ``good``. ``brief`` shortens a text for
-    people, while JSON, CSV and Parquet contain the whole text. Texts of ``whole`` columns are never cut.
+    ``mark`` maps values to the colour of their cells: ``bad``, ``warn`` or ``good``. ``brief`` shortens texts for
+    people, while JSON, CSV and Parquet contain the whole text. Texts in ``whole`` columns are never cut.
     """
 
     name: str
@@ -36,9 +36,9 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Small table, with the most important rows first. ``name`` is part of its file names.
+    """A small table, with the most important rows first. ``name`` is part of its file names.
 
-    ``more`` is the number of rows left out. ``empty`` is the text shown instead of a table without rows.
+    ``more`` is the number of rows left out. ``empty`` is the text to show instead of a table without rows.
     """
 
     name: str
@@ -50,11 +50,11 @@ class Table:
     empty: str = "Nothing."
 
     def with_columns(self, *columns: str | Column) -> Table:
-        """Return this table with other columns. A plain name is a column without further properties."""
+        """Return this table with other columns. A string becomes a column that has only a name."""
         return replace(self, columns=tuple(Column(name) if isinstance(name, str) else name for name in columns))
 
     def with_rows(self, rows: Iterable[Any], more: int = 0) -> Table:
-        """Return this table with rows that are mappings by column name, such as rows of Spark."""
+        """Return this table with other rows, given as mappings by column name, such as Spark rows."""
         values = ([row[column.name] for column in self.columns] for row in rows)
         cells = (tuple(tuple(cell) if isinstance(cell, list) else cell for cell in row) for row in values)
         return replace(self, rows=tuple(cells), more=more)
@@ -65,19 +65,19 @@ class Table:
         return [row[index] for row in self.rows]
 
     def filled(self) -> list[int]:
-        """Return the indexes of columns with a value in any row."""
+        """Return the indexes of the columns that have a value in any row."""
         return [
             place for place in range(len(self.columns)) if any(row[place] not in (None, "", ()) for row in self.rows)
         ]
 
     def limited(self, top: int) -> Table:
-        """Return the table with its first ``top`` rows."""
+        """Return the table with only its first ``top`` rows."""
         return replace(self, rows=self.rows[:top], more=self.more + max(len(self.rows) - top, 0))
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Plotly figure with a sentence that explains it."""
+    """A plotly figure with a sentence that explains it."""
 
     name: str
     title: str
@@ -90,9 +90,9 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Statement of a report for CI systems, such as a client in the group of a target.
+    """A result of a report for CI systems, such as a client in the group of a target.
 
-    ``state`` is passed (true), failed (false) or open. ``message`` states why the check did not pass.
+    ``state`` is passed, failed, or skipped if the result is open. ``message`` says why the check did not pass.
     """
 
     name: str
@@ -107,10 +107,11 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Report as data. ``name`` is the stem of the page's file. ``exit_code`` is 0, or 1 if the report needs action.
+    """A report as data. ``name`` is the stem of its file names. ``exit_code`` is 0, or 1 if the report requires
+    action.
 
-    Pages, Markdown and JSON link APIs and errors to ``guide``. A page states when the report was ``made``. It reloads
-    itself every ``refresh`` seconds if that is not 0.
+    Pages, Markdown and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. It reloads
+    itself every ``refresh`` seconds unless that is 0.
     """
 
     name: str
@@ -125,12 +126,14 @@ class Report:
     made: datetime = field(default_factory=_now, compare=False)
 
     def table(self, name: str) -> Table:
-        """Return the table of this name."""
+        """Return the table with this name."""
         return next(table for table in self.tables if table.name == name)
 
     def link(self, table: Table, row: Sequence[Cell], place: int) -> str:
-        """Return the address in the guide of the API of a row and its newest version, or of its error. The address is
-        empty for other columns."""
+        """Return the address in the guide of the API in a cell, in its newest version, or of the error in a cell.
+
+        The address is empty for other columns.
+        """
         names = [column.name for column in table.columns]
         if self.guide is None or not isinstance(text := row[place], str):
             return ""

@@ -1,4 +1,4 @@
-"""A report as files: its page, JSON, Markdown and JUnit's XML, and each table as CSV and Parquet."""
+"""Writes a report to files: its page, JSON, Markdown and JUnit XML, and each table as CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from kwire_inspect.storage.places import regular
 Writer = Callable[[BinaryIO], object]
 
 LIST = "_kwire"
-"""Name of the file that lists all files which were written to a folder."""
+"""Name of the file that lists all files written to a folder."""
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
-    """Write ``<report>.html``, for each table ``<report>-<table>.csv`` and ``.parquet``, and the report as JSON,
-    Markdown and, if it has checks, JUnit's XML. The page comes first.
+    """Write ``<report>.html``, ``<report>-<table>.csv`` and ``.parquet`` for each table, and the report as JSON,
+    Markdown and, if it has checks, JUnit XML. Return the paths, beginning with the page.
 
-    The same report gives the same files. Only the user can read them, and no file is ever incomplete. If a file in
-    their place is not listed in ``_kwire`` as written here, an :class:`~kwire_inspect.options.OptionError` is raised.
-    Parquet has the exact cells. CSV is for spreadsheets: lists become text, texts that look like a formula get the
-    prefix ``'``, and characters that a terminal would act on are escaped.
+    The same report produces the same files. Only the user can read them, and no file is ever incomplete. Raises
+    :class:`~kwire_inspect.options.OptionError` instead of replacing a file that is not listed in ``_kwire``. Parquet
+    contains the exact cells. CSV is for spreadsheets: lists become text, texts that look like formulas get the prefix
+    ``'``, and characters that control a terminal are escaped.
     """
     folder = private_folder(folder)
     writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}
@@ -48,7 +48,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
 
 def write_text(folder: str | Path, name: str, text: str) -> Path:
-    """Write a text to a file of this folder, under the same rules as the files of a report."""
+    """Write a text to a file in this folder, under the same rules as the files of a report. Return its path."""
     folder = private_folder(folder)
     _own(folder, {name})
     return _put(folder / name, partial(_write_text, text))
@@ -59,7 +59,7 @@ def _write_text(text: str, file: BinaryIO) -> None:
 
 
 def arrow_table(table: Table) -> Any:
-    """Return the rows as an Arrow table. A column without any value has the type string."""
+    """Return the rows as an Arrow table. A column without values has the type string."""
     arrays = [_array([row[place] for row in table.rows]) for place in range(len(table.columns))]
     fields = [
         pa.field(column.name, array.type, metadata={"comment": column.comment} if column.comment else None)
@@ -76,7 +76,7 @@ def _array(cells: Sequence[Cell]) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return texts with lone surrogates escaped, since UTF-8 cannot encode them, and times in UTC."""
+    """Return a text with lone surrogates escaped, because UTF-8 cannot encode them, or a time in UTC."""
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, datetime):
@@ -85,7 +85,7 @@ def _storable(value: Any) -> Any:
 
 
 def _flat(table: Any) -> Any:
-    """Return the table for CSV."""
+    """Return the table with lists and texts converted for CSV."""
     return pa.table({name: _flat_column(table.column(name)) for name in table.column_names})
 
 
@@ -99,7 +99,9 @@ def _flat_column(column: Any) -> Any:
 
 
 def _own(folder: Path, names: Set[str]) -> None:
-    """Add names to the list of files that were written here."""
+    """Add names to the list of files that were written to the folder. Raise ``OptionError`` for files that are not
+    listed.
+    """
     listed = folder / LIST
     ours = set(regular(listed).read_text("utf-8").splitlines()) if listed.exists() else set()
     for name in names:
@@ -111,7 +113,7 @@ def _own(folder: Path, names: Set[str]) -> None:
 
 
 def _put(path: Path, write: Writer) -> Path:
-    """Write to a new file and rename it, so that a killed process leaves no incomplete file."""
+    """Write to a new file and rename it, so that a killed process leaves no incomplete file. Return the path."""
     temporary = path.with_name(f".{path.name}.part")
     temporary.unlink(missing_ok=True)
     try:

@@ -1,4 +1,4 @@
-"""Changes since an earlier run: clients that are new or gone, and clients with another verdict or software."""
+"""Changes since an earlier run: clients that are new or gone, and clients whose verdict or software changed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 
 class _State(NamedTuple):
-    """All clients of one id, with their worst verdict, their software and the number of their requests."""
+    """The worst verdict, the software and the number of requests of all clients with the same id."""
 
     verdict: str
     software: tuple[str, ...]
@@ -52,9 +52,9 @@ def with_changes(
     report: Report, judgements: Sequence[Judgement], before: Iterable[Use], releases: Releases
 ) -> Report:
     """Return the report with a table of the changes since ``before``, the uses of an earlier run, and a sentence on
-    it.
+    them.
 
-    The same targets judge the earlier run, so changes are of the clients and not of the releases.
+    The earlier run is judged by the same targets, so the changes are due to the clients and not to the releases.
     """
     before = list(before)
     rows = [row for now in judgements for row in _changes(Judgement.of(before, now.target, releases), now)]

@@ -1,4 +1,4 @@
-"""The targets that clients are compared with: a release, a running broker, or its saved answer. Needs no Spark."""
+"""Targets to compare clients with: a release, a running broker, or a broker's saved answer. Does not need Spark."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def find_targets(texts: Iterable[str], config: str | None = None, releases: Releases = RELEASES) -> list[Release]:
-    """Return the targets of these names, each once. ``config`` is for targets that are brokers. See
-    :func:`find_target`."""
+    """Return the targets with these names, without duplicates. ``config`` is for brokers. See :func:`find_target`."""
     texts = list(dict.fromkeys(texts))
     if config is not None and not any(":" in text for text in texts):
         raise OptionError("--target-config is for a target HOST:PORT")
@@ -28,13 +27,14 @@ def find_targets(texts: Iterable[str], config: str | None = None, releases: Rele
 
 
 def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:
-    """Return the target of a name: a release, the broker at ``HOST:PORT``, or the broker with its answer in a file.
-
-    ``config`` is the properties file of a client, for a broker with TLS or a login. Raises ``UnknownReleaseError``
-    for an unknown release, ``BrokerError`` if the broker does not answer, and :class:`OptionError` for any other
+    """Return the target with this name: a release, the broker at ``HOST:PORT``, or the broker whose answer is in a
     file.
+
+    ``config`` is the properties file of a client, for a broker that requires TLS or a login. Raises
+    ``UnknownReleaseError`` for an unknown release, ``BrokerError`` if the broker does not answer, and
+    :class:`OptionError` for any other file.
     """
-    is_address = ":" in text  # 1.1.1.1:9092 is no release of the line 1.1
+    is_address = ":" in text  # 1.1.1.1:9092 is not a release of the line 1.1
     if not is_address and text in releases:
         return releases[text]
     try:
@@ -48,7 +48,7 @@ def find_target(text: str, config: str | None = None, releases: Releases = RELEA
 
 
 def warnings(texts: Iterable[str], config: str | None) -> Iterator[str]:
-    """Yield a warning for each target to which the login of ``config`` goes in clear text."""
+    """Yield a warning for each target to which the login in ``config`` would be sent in clear text."""
     if config is None:
         return
     from kwire.client import Security, parse_address, read_properties
@@ -64,7 +64,7 @@ def warnings(texts: Iterable[str], config: str | None) -> Iterator[str]:
 
 
 def _asked(address: str, config: str | None) -> BrokerAnswer:
-    import asyncio  # a release as a target needs neither this nor a client
+    import asyncio  # not needed if the target is a release
 
     from kwire.client import Security, ask, connect, parse_address, read_properties
 

@@ -1,4 +1,4 @@
-"""A report on the terminal: its sentences and tables, without charts."""
+"""Prints a report on the terminal: its sentences and tables, without charts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from rich.table import Table as Grid
 
 ROWS = 20
-"""Maximum rows of a table to print. The page and the files have all rows."""
+"""Maximum number of rows to print for a table. The page and the files contain all rows."""
 WIDEST = 60
 NARROW = 16
-"""Maximum length of texts that are not folded. Longer texts are folded between words if necessary."""
+"""Maximum length of texts, in characters, that are not folded. Longer texts are folded between words if necessary."""
 WORD = 28
-"""Maximum length of words that are not folded, unless they would fill a third of the line."""
+"""Maximum length of words, in characters, that are not folded, unless they would fill a third of the line."""
 GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 
@@ -27,8 +27,7 @@ STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
     """Print a report, with at most ``rows`` rows of each table. Texts are escaped and never interpreted as markup.
 
-    Columns without values are left out, and so are columns at the right that do not fit. A note names the columns
-    that do not fit.
+    Columns without values are omitted, and so are columns on the right that do not fit. A note names the latter.
     """
     from rich.text import Text
 
@@ -49,7 +48,7 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
 
 
 def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
-    """Return the columns that fit, from the left and at least one, with their widths."""
+    """Return the widths, in characters, of the columns that fit, from the left. There is at least one."""
     widths: dict[int, int] = {}
     room = width + GAP
     for place in places:
@@ -58,7 +57,7 @@ def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int
             break
         widths[place] = min(least, width)
         room -= least + GAP
-    for place, least in widths.items():  # distribute the rest to columns that would be folded
+    for place, least in widths.items():  # give the remaining width to columns that would be folded
         more = min(max(room, 0), _full_width(table, place, rows) - least)
         widths[place] += max(more, 0)
         room -= max(more, 0)
@@ -103,14 +102,14 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
 
 
 def _text(column: Column, cell: Cell) -> str:
-    """Return a cell in brief: times without fractions of seconds, texts shortened by ``brief``."""
+    """Return a cell in its brief form: times without fractions of a second, and texts shortened by ``brief``."""
     if isinstance(cell, datetime):
         return time(cell)[: len("2026-01-02 03:04:05")]
     return shown_in(column, cell, WIDEST)
 
 
 def _left_out(table: Table, places: list[int], rows: int) -> str:
-    """Return a note on rows and columns that are not printed."""
+    """Return a note on the rows and columns that are not printed."""
     more = table.more + max(len(table.rows) - rows, 0)
     notes = [f"and {more:,} more"] if more else []
     if places:

@@ -1,8 +1,8 @@
-"""Cells as text for people. Texts from the wire, such as client ids, are untrusted: escaped, and limited in length.
+"""Cells as text for people. Texts from the wire, such as client ids, are untrusted: they are escaped and shortened.
 
 Python escapes replace all characters that a terminal or browser would not show, or that would change the order or
-look of surrounding text. In CSV, spreadsheets evaluate cells that start like a formula, also after space and marks.
-Such cells get a ``'`` before them.
+look of the surrounding text. Spreadsheets evaluate CSV cells that begin like a formula, even after spaces or marks,
+so such cells get the prefix ``'``.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from kwire_inspect.reports.report import Cell, Column
 from kwire_rules import printable
 
 LONGEST = 200
-"""Maximum number of characters shown. Files contain the whole text."""
+"""Maximum number of characters to show. Files contain the whole text."""
 WHOLE = 1 << 20
-"""Maximum number of characters shown of texts that are not cut."""
+"""Maximum number of characters to show of texts that are not shortened."""
 _INVISIBLE = (
     r"\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
     r"\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Space, and characters that no font shows [Unicode, Default_Ignorable_Code_Point]."""
+"""Space, and characters that fonts do not show [Unicode, Default_Ignorable_Code_Point]."""
 _SIGNS = r"=+\-@\u207a-\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"
 FORMULA = rf"^(?:[{_INVISIBLE}]*[{_SIGNS}]|[\t\r\n])"
-"""Start of a text that a spreadsheet may evaluate, as an expression of both Python and Java."""
+"""Beginning of a text that a spreadsheet may evaluate, as a regular expression for both Python and Java."""
 UNPRINTABLE = r"[\p{Cc}\p{Cf}\p{Co}\p{Z}&&[^ ]]"
-"""Character that :func:`~kwire_rules.printable` escapes, as an expression of Java. Unassigned characters stay, since
-they depend on the version of Unicode."""
+"""Character that :func:`~kwire_rules.printable` escapes, as a regular expression for Java. Unassigned characters are
+not included, because they depend on the version of Unicode.
+"""
 
 
 def shown(cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell as text: times in UTC, floats with four digits, texts escaped and shortened."""
+    """Return a cell as text: times in UTC, floats with four digits, and texts escaped and shortened."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -48,13 +49,15 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
 
 
 def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell of this column for people, in brief if the column has a brief form, uncut if it is whole."""
+    """Return a cell of this column as text for people: in its brief form if it has one, and unshortened if it is
+    whole.
+    """
     brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
     return shown(brief, WHOLE if column.whole else longest)
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """Return ``text``, or its beginning and its length, with escapes for control characters, direction marks, lone
+    """Return ``text``, or its beginning and length, with escapes for control characters, direction marks, lone
     surrogates and unusual spaces.
 
     >>> visible("a\\x1b[31m b\\u202ec")
@@ -68,7 +71,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
-    """Return texts with commas: all texts, or the first texts and the number of the rest.
+    """Return texts separated by commas: all of them, or the first ones and the number of the others.
 
     >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
     ('Produce, Fetch', 'Produce, Fetch and 2 more')
@@ -81,7 +84,7 @@ def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
 
 
 def runs(numbers: Iterable[int]) -> list[range]:
-    """Return different numbers in ascending order, with adjacent numbers as one range.
+    """Return the distinct numbers in ascending order, as ranges of adjacent numbers.
 
     >>> runs([5, 0, 1, 2, 7])
     [range(0, 3), range(5, 6), range(7, 8)]
@@ -94,7 +97,7 @@ def runs(numbers: Iterable[int]) -> list[range]:
 
 
 def file_name(path: str) -> str:
-    """Return the file name of a path, with its position if any.
+    """Return the file name in a path, with the position after it, if any.
 
     >>> file_name("/var/captures/a.pcap:17")
     'a.pcap:17'
@@ -103,8 +106,9 @@ def file_name(path: str) -> str:
 
 
 def label(text: str, longest: int = 28) -> str:
-    """Return a short form for the axis of a chart. It has the beginning and the end, because names often differ
-    there."""
+    """Return a short label for a chart axis. It keeps the beginning and the end of the text, because names often
+    differ there.
+    """
     text = visible(text)
     return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
 
@@ -120,8 +124,7 @@ def number(value: float) -> str:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """Return the time in UTC. Spark returns times to Python as naive local times, even if the session has another
-    time zone."""
+    """Return the time in UTC. Spark returns naive local times to Python, whatever the time zone of the session."""
     return moment.astimezone(UTC)
 
 
@@ -143,7 +146,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def csv_cell(text: str) -> str:
-    r"""Return ``text`` with escapes for characters on which a terminal acts, after a ``'`` if it may be a formula.
+    r"""Return ``text`` with terminal control characters escaped, and with the prefix ``'`` if it may be a formula.
 
     >>> csv_cell("=1+1"), csv_cell("\n =1+1"), csv_cell("a=1")
     ("'=1+1", "'\\u000a =1+1", 'a=1')

@@ -1,4 +1,4 @@
-"""The tables of the report on readiness: verdicts of one or several targets on clients, and by owner."""
+"""The tables of the readiness report: the verdicts of one or more targets on clients, also by owner."""
 
 from __future__ import annotations
 
@@ -32,17 +32,19 @@ UPGRADED = (
 FROM_METRICS = " (from metrics, by software alone)"
 INPUT_KIND = Column("input_kind", comment="Types of input.")
 NOBODY = "(nobody)"
-"""Owner of clients without an owner, in the table of owners."""
+"""Name for the owner of clients without an owner, in the table of owners."""
 
 
 def refused_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
-    """Return a row for each client, API and target that refuses a version of it."""
+    """Return a table with a row for each client, API and target that refuses a version of the API."""
     title = f"Refused by {', '.join(judgement.target.name for judgement in judgements)}"
     return _table("refused", title, judgements, {REFUSED}, hosts, "No client uses a version that is refused.")
 
 
 def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
-    """Return a row for each client, API and target, for versions that are neither refused nor simply accepted."""
+    """Return a table with a row for each client, API and target with versions that are neither refused nor simply
+    accepted.
+    """
     states = set(SEVERITY) - {REFUSED, OK}
     return _table("doubtful", "Deprecated, unknown or unsure", judgements, states, hosts, "None.")
 
@@ -50,10 +52,10 @@ def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
 def _table(
     name: str, title: str, judgements: Sequence[Judgement], states: set[str], hosts: Addresses, empty: str
 ) -> Table:
-    """Return a row for each client, API and target with uses in one of ``states``.
+    """Return a table with a row for each client, API and target that has uses in one of ``states``.
 
-    The most important columns are at the left, since terminals have room for only a few. ``state`` is left out if the
-    title has it, ``target`` if only one exists.
+    The most important columns are on the left, because terminals have room for only a few. ``state`` is omitted if
+    the title says it, and ``target`` if there is only one.
     """
     rows = []
     for judgement in judgements:
@@ -88,7 +90,7 @@ def _table(
 
 
 def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
-    """Return the cells of a client: its only address, or the number of its addresses."""
+    """Return the cells that identify a client, with its only address, or the number of its addresses."""
     cells: dict[str, Cell] = dict(zip([*(column.name for column in WHO), OWNER.name], client, strict=True))
     known = hosts[client]
     only = {ADDRESS.name: known[0]} if len(known) == 1 else {}
@@ -96,8 +98,9 @@ def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
-    """Return the cells of ``group``, all uses of an API by a client. ``bad`` contains the uses with the state in
-    question."""
+    """Return the cells for ``group``, all uses of an API by a client. ``bad`` contains the uses with the states in
+    question.
+    """
     api = target.apis.get(key)
     (worst, verdict), *_ = bad
     good = [use.version for use, _ in group if api and use.version in api.accepted]
@@ -124,8 +127,7 @@ def _earliest(releases: Iterable[str | None]) -> str | None:
 
 
 def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) -> Table:
-    """Return a row for each client, with the worst verdict of each target on its requests. The worst client comes
-    first."""
+    """Return a table with a row for each client, with each target's worst verdict. The worst client comes first."""
     shape = Table("clients", "Clients", empty="No clients found.").with_columns(
         WHO[0], ADDRESS, ADDRESSES, *WHO[2:], *_verdict_columns(judgements)
     )
@@ -133,7 +135,7 @@ def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) 
 
 
 def addresses_table(judgements: Sequence[Judgement], more: int) -> Table:
-    """Return a row for each client at an address, from judgements that are not rolled up."""
+    """Return a table with a row for each client and address, from judgements that are not rolled up."""
     shape = Table("addresses", BY_ADDRESS, note="Each verdict is on the requests from this address.").with_columns(
         *WHO, *_verdict_columns(judgements)
     )
@@ -151,7 +153,7 @@ def _verdict_columns(judgements: Sequence[Judgement]) -> tuple[str | Column, ...
 
 
 def _verdicts(judgements: Sequence[Judgement]) -> Iterator[tuple[Client, dict[str, Cell]]]:
-    """Yield each client with the cells of :func:`_verdict_columns`, the worst client first."""
+    """Yield each client with the cells of :func:`_verdict_columns`, worst client first."""
     by_client = [judgement.by_client() for judgement in judgements]
     names = [column.name for column in _verdict_columns(judgements) if isinstance(column, Column)]
     for client in sorted(by_client[0], key=lambda client: -sum(SEVERITY[_worst(of[client])] for of in by_client)):
@@ -178,7 +180,9 @@ def _refused(verdicts: Judged) -> Iterable[Use]:
 
 
 def between_table(judgements: Sequence[Judgement]) -> Table:
-    """Return a row for each API, state and target of the requests of brokers and controllers to each other."""
+    """Return a table of the requests that brokers and controllers send to each other, with a row per API, state and
+    target.
+    """
     shape = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No such requests found.").with_columns(
         *([TARGET] if len(judgements) > 1 else []),
         Column("api", "API"),
@@ -208,8 +212,10 @@ def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release
 
 
 def owners_table(judgements: Sequence[Judgement]) -> Table:
-    """Return a row for each owner: the number of clients, and the number that each target refuses. Owners with the
-    most refused clients come first."""
+    """Return a table with a row for each owner: the number of its clients, and the number that each target refuses.
+
+    Owners with the most refused clients come first.
+    """
     shape = Table("owners", "By owner", empty="No clients found.").with_columns(
         OWNER,
         "clients",
