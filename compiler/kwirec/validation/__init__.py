@@ -1,4 +1,4 @@
-"""Validation: ``validate(schema, report)`` applies all rules without changing the schema."""
+"""Validates schemas. ``validate(schema, report)`` applies all rules without changing the schema."""
 
 from kwirec.validation.rule import Rule
 from kwirec.validation.validate import RULES, validate, validate_before

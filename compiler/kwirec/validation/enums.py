@@ -22,7 +22,7 @@ _NAMELESS = re.compile(r"UNKNOWN_[0-9]+")
 def enum_name(at: EnumSite) -> Iterator[Finding]:
     """The name of an enum is not a capital letter followed by letters and digits.
 
-    It becomes the name of a class, and fields refer to it.
+    It becomes a class name, and fields refer to it.
     """
     name, span = at.enum.name, at.decl.name.span
     if not _NAME.fullmatch(name):
@@ -39,8 +39,8 @@ def enum_name(at: EnumSite) -> Iterator[Finding]:
 def enum_value_name(at: EnumSite) -> Iterator[Finding]:
     """The name of a value is not a letter followed by letters, digits and underscores.
 
-    It becomes a member of a class, in capital letters. `UNKNOWN_7` is reserved for the value 7 of a peer that knows
-    more values.
+    It becomes the name of a class member in capital letters. `UNKNOWN_7` is reserved for the value 7 from a peer that
+    knows more values.
     """
     for one in at.enum.values:
         if not _VALUE_NAME.fullmatch(one.name):
@@ -65,7 +65,7 @@ def enum_value_name(at: EnumSite) -> Iterator[Finding]:
 def enum_type(at: EnumSite) -> Iterator[Finding]:
     """The type of the values is not an integer type.
 
-    Enums name numbers. Names that are sent as strings need no enum: they can be read as they are.
+    Enums name numbers. Names that are sent as strings need no enum because they are already readable.
     """
     if (name := at.enum.type.name) not in INTEGER_RANGES:
         yield at.finding(
@@ -95,8 +95,8 @@ def empty_enum(at: EnumSite) -> Iterator[Finding]:
 def duplicate_value_name(at: EnumSite) -> Iterator[Finding]:
     """Two values of an enum have the same name, or become the same member in Python.
 
-    A member stands for one value. Members are named in capital letters: `PrepareCommit` and `PREPARE_COMMIT` are the
-    same.
+    A member stands for one value. Members are named in capital letters, so `PrepareCommit` and `PREPARE_COMMIT` are
+    the same member.
     """
     for first, one in repeated(at.enum.values, lambda one: constant_name(one.name)):
         yield at.finding(
@@ -155,7 +155,7 @@ def value_out_of_range(at: EnumSite) -> Iterator[Finding]:
 def enum_mismatch(at: FieldSite) -> Iterator[Finding]:
     """The type of a field is not the type of its enum.
 
-    All fields of an enum have the type of its values, or are arrays of it.
+    Every field with an enum must have the type of the enum's values, or be an array of that type.
     """
     known = at.field.enum
     if known is not None and at.decl.enum is not None and known.type != at.base and known.type.name in INTEGER_RANGES:
@@ -176,7 +176,7 @@ def enum_mismatch(at: FieldSite) -> Iterator[Finding]:
 def undescribed_enum(at: EnumSite) -> Iterator[Finding]:
     """An enum or one of its values has no description.
 
-    Descriptions become docstrings, and are shown beside values. Definitions in the dialect of franz-go may lack them.
+    Descriptions become docstrings and are shown next to values. Definitions in the dialect of franz-go may lack them.
     """
     if at.decl.dialect == "franz-go":
         return

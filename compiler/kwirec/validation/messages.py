@@ -24,7 +24,7 @@ KEYED = {
     MessageKind.COORDINATOR_KEY: "coordinator key",
     MessageKind.COORDINATOR_VALUE: "coordinator value",
 }
-"""The kinds of messages that need an api key, as named in findings."""
+"""The kinds of messages that need an api key, with their names in findings."""
 
 RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 COORDINATOR = (MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
@@ -142,7 +142,7 @@ def unpaired(sites: Sites) -> Iterator[Finding]:
 def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
     """A request and its response have different valid versions.
 
-    A response always has the version of its request.
+    A response always has the same version as its request.
     """
     for request_, response_ in _pairs(sites):
         ranges = request_.message.valid, response_.message.valid
@@ -160,7 +160,7 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
 def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     """A request and its response become flexible in different versions.
 
-    The header version depends on it in both directions, and proxies and captures expect both to agree.
+    The header versions of both depend on it, and proxies and captures expect both to agree.
     """
     for request_, response_ in _pairs(sites):
         shared = request_.message.valid.intersect(response_.message.valid)
@@ -233,7 +233,7 @@ def listeners_not_request(at: MessageSite) -> Iterator[Finding]:
     fixable=True,
 )
 def unknown_listener(at: MessageSite) -> Iterator[Finding]:
-    """A listener is not one of broker, controller and zkBroker.
+    """A listener is not broker, controller or zkBroker.
 
     Kafka's generator accepts only these. This is only a warning because other protocols can have their own listeners.
     """
@@ -324,7 +324,7 @@ def header_versions_incomplete(at: MessageSite) -> Iterator[Finding]:
 def _by_version(at: MessageSite) -> tuple[dict[int, HeaderVersionsDecl], tuple[int, HeaderVersionsDecl] | None]:
     """Return the entry of ``headerVersions`` for each valid version, up to the first version with two entries.
 
-    Also return this version with its second entry.
+    Also return this version and its second entry.
     """
     found: dict[int, HeaderVersionsDecl] = {}
     for entry in at.decl.header_versions or ():
@@ -343,7 +343,7 @@ def _by_version(at: MessageSite) -> tuple[dict[int, HeaderVersionsDecl], tuple[i
 def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
     """A header version does not exist.
 
-    Generated code reads and writes request headers of the versions 0, 1 and 2, and response headers of 0 and 1.
+    Generated code reads and writes request headers of versions 0, 1 and 2, and response headers of versions 0 and 1.
     """
     highest = HIGHEST.get(at.message.kind)
     for entry in at.decl.header_versions or ():
@@ -362,10 +362,10 @@ def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
     corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
 )
 def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
-    """The header version of a version is not the one that follows from its flexibility.
+    """The header version of a message version does not follow from its flexibility.
 
     Without `headerVersions`, a request has header 2 in flexible versions and header 1 otherwise. A response has
-    header 1 or 0, and ApiVersionsResponse always 0. Peers that follow this rule could not read the message.
+    header 1 or 0, and ApiVersionsResponse always has header 0. Peers with this rule could not read the message.
     """
     if at.message.valid.is_open:
         return
@@ -393,9 +393,9 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     fixable=True,
 )
 def sent_to(at: MessageSite) -> Iterator[Finding]:
-    """`sentTo` is not one of controller, group, transaction and share, or the message is not a request.
+    """`sentTo` is not controller, group, transaction or share, or the message is not a request.
 
-    The attribute names the broker that must get the request: the controller, or the coordinator of a group, a
+    The attribute names the broker that must receive the request: the controller, or the coordinator of a group, a
     transaction or a share group.
     """
     written = at.decl.sent_to
@@ -419,7 +419,7 @@ def _not_a_request(at: MessageSite, attribute: str, span: Span, help: str = "", 
 
 
 def _by_key(sites: Sites, kind: MessageKind) -> dict[tuple[str, int], MessageSite]:
-    """Return the first message of each key. K702 and K703 report other messages with the same key."""
+    """Return the first message with each key. K702 and K703 report other messages with the same key."""
     found: dict[tuple[str, int], MessageSite] = {}
     for at in sites:
         if at.message.kind is kind and at.message.api_key is not None:
@@ -448,7 +448,7 @@ def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> It
 
 
 def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[MessageSite]) -> list[str]:
-    """Return a message with a matching name but another key, or else the advice to add a message."""
+    """Return a help about a message with a matching name but another key, or else the advice to add a message."""
     for partner in partners:
         if _subject(partner.message.name) == _subject(at.message.name):
             return [f"`{partner.message.name}` has api key {partner.message.api_key}"]
@@ -456,12 +456,12 @@ def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[Messag
 
 
 def _subject(name: str) -> str:
-    """Return the name without its suffix: ``Fetch`` for ``FetchRequest``."""
+    """Return a message name without its suffix, such as ``Fetch`` for ``FetchRequest``."""
     return re.sub("(Request|Response|Key|Value)$", "", name)
 
 
 def _disagreement(kind: str, request_: MessageSite, response_: MessageSite) -> Finding:
-    """Return a finding about differing ranges. If a range is missing (``none``), it points at the message's name."""
+    """Return a finding about differing ranges. It points at the message's name if a range is missing (``none``)."""
     asked, answered = (dict(ranges(site.decl)).get(f"{kind}Versions") for site in (request_, response_))
     return response_.finding(
         f"`{request_.message.name}` and `{response_.message.name}` have different {kind} versions",

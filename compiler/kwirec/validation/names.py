@@ -42,7 +42,7 @@ def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expec
 def field_name(at: FieldSite) -> Iterator[Finding]:
     """The name, an alias or the entity type of a field is not a letter followed by letters and digits.
 
-    Names become class attributes, table columns and JSON keys; only letters and digits are valid in all of them.
+    Names become class attributes, table columns and JSON keys. Only letters and digits are valid in all of them.
     """
     names = [("field name", at.decl.name), *(("alias", alias) for alias in at.decl.aliases)]
     names += [("entity type", at.decl.entity_type)] if at.decl.entity_type is not None else []
@@ -53,7 +53,7 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
 
 
 def _field_fix(at: FieldSite) -> Fix:
-    """Return the fix that writes the name in camel case, unless a field beside it has or would have this name."""
+    """Return the fix that writes the name in camel case, unless another field of the struct would have this name."""
     name, new = at.decl.name, _camel_case(at.field.name)
     others = {snake_case(_camel_case(other.name)) for other in at.struct.fields if other is not at.field}
     is_new = name.value.isascii() and bool(new) and snake_case(new) not in others
@@ -90,8 +90,8 @@ def type_name(at: StructSite) -> Iterator[Finding]:
 def duplicate_field(at: StructSite) -> Iterator[Finding]:
     """Two fields of one struct have the same name.
 
-    A struct becomes one class for all versions with one attribute per name, even if the fields never occur in the
-    same version.
+    A struct becomes one class for all versions, with one attribute per name. The names clash even if the fields never
+    occur in the same version.
     """
     for first, site in repeated(at.fields, lambda site: site.field.name):
         yield site.finding(
@@ -111,7 +111,7 @@ def duplicate_field(at: StructSite) -> Iterator[Finding]:
 def attribute_clash(at: StructSite) -> Iterator[Finding]:
     """Two fields of one struct have different names but become the same attribute in Python.
 
-    Attributes and columns are named in snake case: `ZoneId` and `ZoneID` would both be `zone_id`.
+    Attributes and columns are named in snake case, so `ZoneId` and `ZoneID` would both be `zone_id`.
     """
     for first, site in repeated(at.fields, lambda site: snake_case(site.field.name)):
         attribute = snake_case(site.field.name)
@@ -162,7 +162,7 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
 def python_keyword(at: FieldSite) -> Iterator[Finding]:
     """The name of a field is a Python keyword.
 
-    The attribute gets a trailing underscore, which users of the generated class have to know.
+    The attribute gets a trailing underscore, which users of the generated class must know about.
     """
     if is_python_keyword(at.field.name):
         yield at.finding(
@@ -183,7 +183,8 @@ def missing_description(sites: Sites) -> Iterator[Finding]:
 
     Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`. An
     inline struct has `structAbout` next to the `about` of its field. Kafka's own definitions describe only fields. If
-    no JSON file describes more, this is one finding. Definitions in the dialect of franz-go may lack descriptions.
+    no JSON file describes anything else, there is one finding. Definitions in the dialect of franz-go may lack
+    descriptions.
     """
     structs = [struct for at in sites if at.decl.dialect != "franz-go" for struct in at.structs]
     in_json = [at for at in structs if at.message.decl.dialect == "json"]
@@ -223,7 +224,7 @@ def _undescribed(at: StructSite | FieldSite, what: str, attribute: str) -> Findi
     corrected=files(clock(), clock(name="Alarm", about="Another clock.")),
 )
 def message_name_clash(sites: Sites) -> Iterator[Finding]:
-    """Two messages become the same module, or an alias of one is a name or an alias of the other.
+    """Two messages become the same module, or an alias of one is the name or an alias of the other.
 
     Modules are named in snake case, and request logs identify messages by name.
     """

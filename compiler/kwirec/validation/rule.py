@@ -1,7 +1,7 @@
-"""Rules: a code and the check that finds its violations.
+"""Rules, which consist of a code and a check that finds violations.
 
-A check is a generator function. Users read its docstring: the first paragraph describes the problem, the second why
-it matters. The decorator turns it into a ``Rule``::
+A check is a generator function. Users read its docstring. The first paragraph describes the problem, and the second
+explains why it matters. The decorator turns the function into a ``Rule``::
 
     @rule("K601", offending=clock(...), corrected=clock(...))
     def negative_tag(at: FieldSite) -> Iterator[Finding]:
@@ -10,8 +10,8 @@ it matters. The decorator turns it into a ``Rule``::
         Tags are encoded as unsigned numbers.
         \"\"\"
 
-The function has the name of the code, ``negative-tag``. The annotation of its parameter gives the subject: a field,
-struct (including the root of a message), message or enum at a time, or all messages, to compare them.
+The function name becomes the code's name, ``negative-tag``. The annotation of the parameter determines the subject:
+one field, struct (including the root of a message), message or enum at a time, or all messages together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ S = TypeVar("S", Sites, MessageSite, StructSite, FieldSite, EnumSite)
 
 
 class Subjects:
-    """Everything in a schema that rules look at."""
+    """The parts of a schema that rules check."""
 
     def __init__(self, schema: Schema) -> None:
         self.messages = sites_of(schema)
@@ -48,7 +48,7 @@ _LOOKS_AT: Mapping[object, Callable[[Subjects], Iterable[Any]]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """A code plus its check over a whole schema."""
+    """A code and its check of a whole schema."""
 
     code: Code
     check: Callable[[Subjects], Iterable[Finding]]
@@ -65,9 +65,9 @@ def rule(
 ) -> Callable[[Callable[[S], Iterator[Finding]]], Rule]:
     """Return a decorator that turns a check into a rule.
 
-    The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that can be compiled.
-    Projects can change the severity of these errors and of all warnings and notes. ``fixable`` marks rules with
-    findings that have a fix.
+    The examples are complete definitions, which the tests compile. ``relaxable`` marks errors that do not prevent
+    compilation. Projects can change the severity of these errors and of all warnings and notes. ``fixable`` marks
+    rules whose findings can have a fix.
     """
 
     def decorate(check: Callable[[S], Iterator[Finding]]) -> Rule:
@@ -90,7 +90,7 @@ def rule(
 
 
 def repeated(sites: Iterable[T], key: Callable[[T], object]) -> Iterator[tuple[T, T]]:
-    """Yield pairs of the first site with a ``key`` and each later site with the same key."""
+    """Yield the first site with a key, paired with each later site that has the same key."""
     first: dict[object, T] = {}
     for site in sites:
         if (earlier := first.setdefault(key(site), site)) is not site:

@@ -23,7 +23,7 @@ from kwirec.versions import NONE, RELEASE, in_words
 def negative_tag(at: FieldSite) -> Iterator[Finding]:
     """The tag of a field is negative or too large.
 
-    Tags are encoded as unsigned numbers; the largest tag that Kafka writes is 2147483646.
+    Tags are encoded as unsigned numbers. The largest tag that Kafka writes is 2147483646.
     """
     if at.decl.tag is not None and not 0 <= at.decl.tag.value <= MAX_TAG:
         yield at.finding(
@@ -171,8 +171,8 @@ def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
 def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
     """A field is tagged in versions that are not flexible.
 
-    Only flexible versions have tagged fields. A field can have its own flexible
-    versions, otherwise the flexible versions of the message apply.
+    Only flexible versions have tagged fields. The flexible versions of the message apply, unless the field has its
+    own.
     """
     tagged = at.decl.tagged_versions
     flexible = at.message.flexible if at.field.flexible is None else at.field.flexible
@@ -198,7 +198,7 @@ def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
 def tagged_records(at: FieldSite) -> Iterator[Finding]:
     """A field of type `records` is tagged.
 
-    Tagged fields are written after their size, but records are passed on without computing it.
+    Tagged fields are written after their size, but records are passed on without computing their size.
     """
     if at.field.tagged and str(at.base) == "records":
         yield at.finding(
@@ -258,9 +258,9 @@ def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(tagged("Zone", 0, since="4.1.1")),
 )
 def since_release(at: FieldSite) -> Iterator[Finding]:
-    """The `since` of a field is not a release, which is numbers separated by dots.
+    """The `since` of a field is not a release, which consists of numbers separated by dots.
 
-    `merge` records in it the release that added the tagged field, and compares it with other releases.
+    `merge` uses it to record the release that added the tagged field, and compares it with other releases.
     """
     if at.decl.since is not None and not RELEASE.fullmatch(at.decl.since.value):
         label = "expected numbers separated by dots, such as `4.1.1`"
@@ -268,7 +268,7 @@ def since_release(at: FieldSite) -> Iterator[Finding]:
 
 
 def _next_free(struct: Struct) -> str:
-    """Return a help with the next free tag."""
+    """Return a help that names the next free tag."""
     taken = {field.tag for field in struct.fields}
     free = next(tag for tag in range(len(taken) + 1) if tag not in taken)
     return f"the next free tag is {free}"

@@ -17,7 +17,7 @@ from kwirec.versions import NONE, in_words
 MAX_NESTING = 16
 """The maximum number of levels of structs below a message."""
 MAX_FIELDS = 1000
-"""Maximum fields of a message. The fields of a struct count for each of its uses."""
+"""The maximum number of fields in a message. The fields of a struct count once for each of its uses."""
 MAX_LAYOUT_FIELDS = 10_000
 """The maximum number of fields in all layouts of a message, counted in the same way."""
 
@@ -49,7 +49,7 @@ def nested_array(at: FieldSite) -> Iterator[Finding]:
 def not_nullable(at: FieldSite) -> Iterator[Finding]:
     """A field is nullable, but its type is not.
 
-    Strings, bytes, records, arrays and structs can be null. Numbers, booleans and uuids cannot: use a default such
+    Strings, bytes, records, arrays and structs can be null. Numbers, booleans and uuids cannot. Use a default such
     as -1 or the zero uuid for an absent value.
     """
     written, type_ = at.decl.nullable_versions, at.field.type
@@ -71,11 +71,11 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
     fixable=True,
 )
 def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
-    """The `entityType` of a field is none of Kafka's.
+    """The `entityType` of a field is not one of Kafka's entity types.
 
     A list of all topic names or broker ids would lack a field whose entity type is misspelt. Kafka's entity types are
-    transactionalId, producerId, groupId, topicName and brokerId. Entity types have no bytes, so a protocol can have
-    more. Then turn this warning off.
+    transactionalId, producerId, groupId, topicName and brokerId. Entity types do not affect bytes, so a protocol can
+    have others. If it does, turn this warning off.
     """
     written = at.decl.entity_type
     if written is not None and FIELD_NAME.fullmatch(written.value) and written.value not in ENTITY_TYPES:
@@ -230,7 +230,7 @@ def recursive_struct(at: MessageSite) -> Iterator[Finding]:
 
 
 def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
-    """Return the fields of each struct that are structs or arrays of structs."""
+    """Return, for each struct, its fields that are structs or arrays of structs."""
     return {
         struct.struct.name: [site for site in struct.fields if isinstance(site.base, StructType)]
         for struct in at.structs
@@ -325,12 +325,12 @@ def deep_nesting(at: MessageSite) -> Iterator[Finding]:
 def empty_elements(at: MessageSite) -> Iterator[Finding]:
     """The elements of an array have no bytes in a version in which the array exists.
 
-    A few bytes could announce any number of such elements, so a small message would take all memory. In flexible
+    A few bytes could announce any number of such elements, so a small message could exhaust memory. In flexible
     versions, every element has at least the number of its tagged fields.
     """
     flexible = at.message.flexible
     sized = {name: {version for version in used if version in flexible} for name, used in at.message.usage.items()}
-    for _ in range(MAX_NESTING):  # a struct learns from its parts, one level in each round
+    for _ in range(MAX_NESTING):  # each round propagates sizes up one level of nesting
         for site in at.fields:
             present = site.live
             if isinstance(site.field.type, StructType):
@@ -363,8 +363,8 @@ def large_message(at: MessageSite) -> Iterator[Finding]:
     """A message has more than 1000 fields, or all its layouts have more than 10,000, counting each use of a struct.
 
     Codecs read and write structs in place, so common structs that contain each other twice would double the generated
-    code with every level. It describes each layout too, so it would grow with fields times versions. No message of
-    Kafka has more than 100 fields, and none has more than 237 in all its layouts.
+    code with every level. The code also describes each layout, so it would grow with the product of fields and
+    versions. No Kafka message has more than 100 fields, or more than 237 in all its layouts.
     """
     levels = _levels(at)
     if levels[-1]:
@@ -390,7 +390,7 @@ def large_message(at: MessageSite) -> Iterator[Finding]:
 
 
 def _changes(at: MessageSite) -> set[int]:
-    """Return the versions in which a layout may differ from the version before."""
+    """Return the versions in which a layout may differ from the previous version."""
     message = at.message
     ranges = {message.valid, message.flexible}
     for site in at.fields:
@@ -399,9 +399,9 @@ def _changes(at: MessageSite) -> set[int]:
 
 
 def _levels(at: MessageSite) -> list[Counter[str]]:
-    """Count the uses of each struct on each level of nesting, up to the first level that is too deep [K411].
+    """Return the uses of each struct on each level of nesting, up to the first level that is too deep [K411].
 
-    The list is empty if structs contain themselves [K409].
+    All levels are empty if a struct contains itself [K409].
     """
     edges = _edges(at)
     levels = [Counter[str]() if any(_cycles(edges)) else Counter([at.message.root.name])]

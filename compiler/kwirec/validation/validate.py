@@ -1,7 +1,7 @@
-"""All rules in their order, and ``validate``, which applies them to a schema.
+"""All rules in order, and ``validate``, which applies them to a schema.
 
-Rules do not depend on each other. A rule finds nothing where another rule applies first, so that each mistake is
-reported once.
+Rules do not depend on each other. A rule ignores mistakes that another rule reports, so that each mistake is reported
+only once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RULES = tuple(
     for rule in vars(module).values()
     if isinstance(rule, Rule)
 )
-"""All rules that the modules define, in their order."""
+"""All rules, in the order in which the modules define them."""
 
 
 def validate(schema: Schema, report: Report) -> None:
@@ -32,7 +32,7 @@ def validate(schema: Schema, report: Report) -> None:
 
 
 def validate_before(block: str, schema: Schema, report: Report) -> None:
-    """Apply the rules before a block, such as ``K7``, and report only errors: definitions need not be complete."""
+    """Apply the rules before a block, such as ``K7``, to incomplete definitions. Report only errors."""
     findings = Report()
     validate(schema, findings)
     for diagnostic in findings.diagnostics:

@@ -27,7 +27,7 @@ MAX_VALID_VERSIONS = 1000
 def inverted_range(at: MessageSite) -> Iterator[Finding]:
     """The lower bound of a version range is greater than the upper bound.
 
-    `2-0` is an empty range: a field with it would never be sent. Kafka's generator accepts it silently.
+    `2-0` is an empty range, so a field with it would never be sent. Kafka's generator accepts it silently.
     """
     for site, attribute, written in at.all_ranges:
         if written.value.is_inverted:
@@ -49,7 +49,8 @@ def inverted_range(at: MessageSite) -> Iterator[Finding]:
 def open_valid_versions(at: MessageSite) -> Iterator[Finding]:
     """The valid versions of a message have no upper bound.
 
-    Peers negotiate the highest version both support, so it must be a number. Every change to the message raises it.
+    Peers negotiate the highest version that both support, so the upper bound must be a number. Every change to the
+    message raises it.
     """
     written = at.decl.valid_versions
     if written is not None and written.value.is_open:
@@ -130,7 +131,7 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
         if not written.value or _is_outlived(at, written.value):
             continue
         if attribute == "taggedVersions" and not at.field.versions.covers(written.value):
-            continue  # that is K606
+            continue  # K606 reports this
         if not at.live & at.within(written.value):
             yield at.finding(
                 f"`{attribute}` never applies to `{at.field.name}`",
@@ -150,7 +151,7 @@ def idle_range(at: FieldSite) -> Iterator[Finding]:
 def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
     """The flexible versions of a message have an upper bound.
 
-    A flexible message stays flexible in later versions: write `N+`, or `none` if no version is flexible.
+    A flexible message stays flexible in later versions. Write `N+`, or `none` if no version is flexible.
     """
     written = at.decl.flexible_versions
     if written is not None and written.value and not written.value.is_open:
@@ -172,8 +173,8 @@ def flexible_not_open(at: MessageSite) -> Iterator[Finding]:
 def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
     """A message has no `flexibleVersions`.
 
-    By default no version is flexible, which is rarely intended for a new message: only flexible versions have tagged
-    fields. Definitions before Kafka 2.4 do not have the attribute.
+    By default, no version is flexible. This is rarely intended for a new message, because only flexible versions have
+    tagged fields. Definitions before Kafka 2.4 do not have the attribute.
     """
     if at.decl.flexible_versions is None and at.message.valid:
         yield at.finding(
@@ -194,7 +195,7 @@ def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
 def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
     """The deprecated versions of a message are not valid versions.
 
-    Deprecation warns users before a version is removed. A bound above the highest valid version is a mistake; a range
+    Deprecation warns users before a version is removed. A bound above the highest valid version is a mistake. A range
     without valid versions is left over from a removal.
     """
     written, valid = at.decl.deprecated_versions, at.message.valid
@@ -256,7 +257,7 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
 def outlived(at: FieldSite) -> Iterator[Finding]:
     """The versions of a field, or its nullable versions, end before the lowest valid version of the message.
 
-    They refer to versions that were removed and have no effect. Kafka's definitions contain some of them.
+    They refer to versions that were removed and have no effect. Kafka's definitions contain some such ranges.
     """
     for attribute, written in ranges(at.decl):
         if at.reachable and _is_outlived(at, written.value):

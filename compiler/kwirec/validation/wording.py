@@ -1,4 +1,4 @@
-"""Findings about definitions in the indentation notation, in its words: rules name attributes as JSON does."""
+"""Rewords findings about definitions in the indentation notation, because rules use the JSON names of attributes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ARRAY = re.compile(r"((?:\[\])+)(\w+)")
 
 
 def in_krammar(finding: Finding) -> Finding:
-    """Return the finding with attributes, arrays and ranges of versions as the indentation notation writes them.
-    Names of definitions stay as they are.
+    """Return the finding with attributes, arrays and version ranges written as in the indentation notation. Names of
+    definitions do not change.
     """
     names = {finding.message_name, *(finding.field_path or "").split(".")}
 
