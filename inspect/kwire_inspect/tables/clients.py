@@ -1,11 +1,11 @@
-"""The tables CLIENTS and PROBLEMS from exchanges and refusals, in one pass over them.
+"""The tables CLIENTS and PROBLEMS, created from exchanges and refusals in one pass.
 
-The input is tables of EXCHANGES, from captures and request logs alike, of REFUSALS, and of CLIENTS and PROBLEMS that
-were counted before. Their columns identify them. EXCHANGES need only ``EXCHANGE_COLUMNS``, and REFUSALS only
+The inputs are tables of EXCHANGES, from captures or request logs, of REFUSALS, and of CLIENTS and PROBLEMS that were
+counted before. They are identified by their columns. EXCHANGES need only ``EXCHANGE_COLUMNS``, and REFUSALS only
 ``REFUSAL_COLUMNS``.
 
-The process that reads exchanges counts them before it stores them, so that few rows move to other processes. The
-counting of a request is therefore defined twice, in SQL and for Arrow. Tests compare the two.
+The process that reads exchanges counts them before it stores them, so that only few rows move to other processes.
+Counting is therefore defined twice, in SQL and for Arrow. Tests compare the two.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 FORWARDED, METRICS = "forwarded", "metrics"
 INPUT_KIND = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
-"""Type of input of an exchange, in SQL. Before a broker forwarded a request, it was sent to this broker, where
-another input may have seen it."""
+"""SQL expression for the type of input of an exchange. A forwarded request was first sent to the forwarding broker,
+where another input may have seen it.
+"""
 MAX_VERSIONS = 10_000
-"""Maximum versions in a summary. Real inputs have some hundreds. A hostile input can make up 2^32."""
+"""Maximum number of versions in a summary. Real inputs have some hundreds, but a hostile input can make up 2^32."""
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 MAX_IDENTITY = 1000
-"""Maximum characters of an identity that are kept. Reports have the rows of up to 10,000 clients in memory."""
+"""Maximum number of characters to keep of each part of an identity. Reports keep up to 10,000 clients in memory."""
 KEYS = ("input_kind", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 KNOWN = "api_key IS NOT NULL"
-"""Condition for rows of CLIENTS that are requests of a known API, in SQL."""
+"""SQL condition for rows of CLIENTS that are requests of a known API."""
 _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "problem")
 EXCHANGE_COLUMNS = (
@@ -72,18 +73,20 @@ _COUNTED_PROBLEMS = f"""
             0 AS refused, 0 AS bytes, connections AS begun, unread, problem
         FROM {{name}}"""
 AT_ONCE = 8 << 20
-"""Bytes of exchanges that are counted together, some 35,000 requests. The last batch may exceed them."""
+"""Number of bytes of exchanges to count together, about 35,000 requests. The last batch may exceed it."""
 MAX_WAITING = 16 << 20
-"""Bytes of counts that wait to be added up, somewhat more than a database accepts at a time."""
+"""Maximum number of bytes of counts to keep before adding them up: a bit more than a database accepts at a time."""
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")
 _BROKEN = ("problem", "broken_source", "broken_position")
-"""Columns that identify the place of broken input. Problems are counted by place."""
+"""Columns that identify the place of broken input, because problems are counted by place."""
 
 
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
-    """Return the number of requests of each API and version in each type of input, from CLIENTS or EXCHANGES. Only
-    the most frequent versions are returned."""
+    """Return the number of requests of each API and version in each type of input, from CLIENTS or EXCHANGES.
+
+    Only the most frequent versions are returned.
+    """
     each, where = "input_kind, requests", KNOWN
     if "requests" not in table.columns:
         each, where = f"{INPUT_KIND} AS input_kind, 1 AS requests", f"{KNOWN} AND problem IS NULL"
@@ -103,8 +106,9 @@ def versions_seen(table: Relation) -> list[dict[str, Any]]:
 class Clients(Generic[R]):
     """Clients with the API versions that they use, and the unread input. Reports on clients need both.
 
-    ``table`` has the columns CLIENTS, ``problems`` the columns PROBLEMS. ``counted`` contains the rows of both, from
-    one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if problems may be missing.
+    ``table`` has the columns of CLIENTS, and ``problems`` the columns of PROBLEMS. ``counted`` contains the rows of
+    both, from one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if problems may be
+    missing.
     """
 
     counted: R
@@ -113,25 +117,27 @@ class Clients(Generic[R]):
 
     @cached_property
     def table(self) -> R:
-        """Table with ``columns.CLIENTS``. Requests of an unknown API have no ``api_key``. See :data:`KNOWN`."""
+        """Table with the columns ``columns.CLIENTS``. Requests of an unknown API have no ``api_key``. See
+        :data:`KNOWN`.
+        """
         return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE problem IS NULL", seen=self.counted)
 
     @cached_property
     def problems(self) -> R:
-        """Table with ``columns.PROBLEMS``."""
+        """Table with the columns ``columns.PROBLEMS``."""
         return query(_PROBLEMS, seen=self.counted)
 
     @contextmanager
     def kept(self) -> Iterator[Clients[R]]:
-        """Compute the clients once for a ``with`` block."""
+        """Provide the clients, computed only once, for a ``with`` block."""
         with kept(self.counted) as counted:
             yield replace(self, counted=counted)
 
 
 def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
-    """Return the clients in any number of exchanges, refusals and clients that were counted before.
+    """Return the clients in any number of tables of exchanges, refusals, and clients that were counted before.
 
-    Raises ``ValueError`` without any table. Reports begin with the ``origin``.
+    Raises ``ValueError`` without a table. Reports begin with the ``origin``.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges, refusals or clients")
@@ -144,7 +150,7 @@ def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
 
 
 def _seen(name: str, columns: Collection[str]) -> str:
-    """Return a query for the rows to count, with the type of input and the counts of each."""
+    """Return a query for the rows to count, with their type of input and the counts of each."""
     if "places" in columns:
         return _COUNTED_PROBLEMS.format(name=f"{{{name}}}")
     requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
@@ -182,10 +188,10 @@ def _one(condition: str) -> str:
 def counted(
     exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
-    """Reduce batches with ``EXCHANGE_COLUMNS`` to fewer rows, of :data:`COUNTED`. ``clients`` makes the same table of
-    them.
+    """Reduce batches with ``EXCHANGE_COLUMNS`` to fewer rows of :data:`COUNTED`, from which ``clients`` creates the
+    same table.
 
-    If the clients and connections are too many, they are not added up, so that the memory does not grow.
+    If there are too many clients and connections, they are not added up, so that the memory does not grow.
     """
     kept: list[pa.Table] = []
     complete = True
@@ -200,8 +206,9 @@ def counted(
 
 
 def _tables(batches: Iterable[pa.RecordBatch], at_once: int) -> Iterator[pa.Table]:
-    """Yield all rows in tables of ``at_once`` bytes. The last batch of a table may exceed them, and the last table
-    may be smaller."""
+    """Yield all rows in tables of about ``at_once`` bytes. The last batch of a table may exceed this size, and the
+    last table may be smaller.
+    """
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -221,7 +228,7 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def _of_requests(table: pa.Table) -> pa.Table:
-    """Return the counts of each request, with the columns of a group of them."""
+    """Return a table with the counts of each request, and the columns by which requests are grouped."""
     whole, sent = table["problem"].is_null(), compute.fill_null(table["request_size"], 0)
     unanswered = compute.equal(table["outcome"], "unanswered")
     logged = compute.if_else(table["number"].is_null(), REQUEST_LOG, CAPTURE)
@@ -246,7 +253,7 @@ def _of_requests(table: pa.Table) -> pa.Table:
 
 
 def _cut(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return at most ``MAX_IDENTITY`` characters of each text. Nearly all texts are shorter."""
+    """Return the first ``MAX_IDENTITY`` characters of each text. Nearly all texts are shorter."""
     longest = compute.max(compute.binary_length(texts)).as_py() or 0
     return texts if longest <= MAX_IDENTITY else compute.utf8_slice_codeunits(texts, 0, MAX_IDENTITY)
 
@@ -256,10 +263,12 @@ def _ones(condition: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _grouped(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """Return a row for each group, with the place of its first request. It has the number of its connections, unless
-    the group is of a single connection."""
+    """Return a table with a row for each group, with the place of its first request and its number of connections.
+
+    The connections are not counted if they are among the columns to group by.
+    """
     first_seen, source, position = (table[name] for name in _PLACE)
-    # the order of `place` in SQL: rows without a time are last, rows without a source or position are first
+    # the same order as `place` in SQL: last without a time, first without a source or position
     places = pa.table([first_seen, compute.fill_null(source, ""), compute.fill_null(position, -1)], [*_PLACE])
     order = compute.sort_indices(places, [(name, "ascending") for name in _PLACE])
     rank = numpy.empty(table.num_rows, numpy.int64)

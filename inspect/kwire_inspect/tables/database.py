@@ -1,8 +1,8 @@
-"""Tables of this process, in DuckDB, filled from Arrow batches. They need no Java.
+"""Tables of this process, stored in DuckDB and filled from Arrow batches. They do not need Java.
 
-DuckDB has little memory, and writes further rows to a folder. Only this user can read the folder, which is removed
-with the database. DuckDB hands over 2,048 rows at a time, however large they are. So long values are in a separate
-file, and a table contains their places.
+DuckDB is limited to little memory, and writes all other rows to a folder. Only this user can read the folder, which
+is removed with the database. DuckDB returns 2,048 rows at a time, however large they are, so long values are kept in
+a separate file, and tables contain their positions.
 """
 
 from __future__ import annotations
@@ -23,18 +23,17 @@ from kwire_inspect.rows import BATCH_BYTES, BINARY, by_bytes
 from kwire_inspect.tables.relations import Backend, Batches, Row, backend
 
 MEMORY = "96MiB"
-"""Memory of a database. The rest goes to its folder."""
+"""Memory of a database. The remaining data is written to its folder."""
 PER_OPERATOR = "SET operator_memory_limit = '32MiB'"
-"""Setting of the memory after which a sort writes to the folder."""
+"""Setting that makes a sort write to the folder when it exceeds this memory."""
 ROWS = 2048
-"""Rows that DuckDB hands over at a time."""
+"""Number of rows that DuckDB returns at a time."""
 MAX_PARTS = 4096
-"""Number of parts in which groups are computed that do not fit into memory. Some of their texts stay
-in memory."""
+"""Maximum number of parts for computing groups that do not fit into memory. Some of their texts stay in memory."""
 LONG = 2048
-"""Maximum bytes of values that are not kept in a file."""
+"""Maximum size in bytes of values that are not kept in the file."""
 MAX_VALUE = 1 << 30
-"""Bytes that exceed the size of any value."""
+"""Number of bytes that exceeds the size of any value."""
 SETTINGS = {
     "async_threads": "1",
     "autoinstall_known_extensions": "false",
@@ -55,18 +54,18 @@ PREPARED = """
         (a, b, c, d) AS row(a IS NOT NULL, a, b IS NOT NULL, b, c IS NOT NULL, c, d IS NOT NULL, d);
     CREATE MACRO unix_micros(time) AS epoch_us(time);
 """
-"""Functions of Spark that have another name in DuckDB. Null is the least value in a struct, as in Spark."""
+"""Spark functions that have other names in DuckDB. In a struct, null is the lowest value, as in Spark."""
 
 Read = Callable[..., Iterable[pa.RecordBatch]]
 
 _PLACE = Struct("<cqq")
-"""Mark, and the place of a long value in the file: its first byte and its length."""
+"""Mark, offset and length of a long value in the file, both in bytes."""
 _SHORT, _LONG = b"\0", b"\1"
-"""Marks at the beginning of values of bytes."""
+"""Marks at the beginning of stored binary values."""
 
 
 class Database:
-    """Database of this process."""
+    """A database of this process."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="kwire-")
@@ -76,20 +75,21 @@ class Database:
         self._tables = 0
 
     def table(self, schema: pa.Schema) -> LocalTable:
-        """Create a table without rows."""
+        """Create and return an empty table."""
         name = self._new()
         self._run(f"CREATE TABLE {name} AS SELECT * FROM added", pa.RecordBatchReader.from_batches(schema, []))
         return LocalTable(self, name)
 
     def select(self, text: str) -> LocalTable:
-        """Create a table of the rows of a query."""
+        """Create and return a table with the rows of a query."""
         name = self._new()
         self.connection.execute(f"CREATE TABLE {name} AS {text}")
         return LocalTable(self, name)
 
     def view(self, text: str, tables: Iterable[LocalTable | LocalRows]) -> LocalTable:
-        """Return the rows of a query on these tables. It runs whenever the result is read, because a copy would need
-        memory."""
+        """Return a view with the rows of a query on these tables. It runs on each read, because a copy would use
+        memory.
+        """
         name = self._new()
         self.connection.execute(f"CREATE VIEW {name} AS {text}")
         return LocalTable(self, name, tables)
@@ -103,16 +103,16 @@ class Database:
         )
 
     def batches(self, text: str, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query, in batches of at most ``most`` bytes, or of one row."""
+        """Yield the rows of a query, in batches of at most ``most`` bytes or of a single row."""
         with self.connection.cursor() as cursor:
             cursor.execute(PER_OPERATOR)
             for batch in cursor.sql(text).to_arrow_reader(ROWS):
                 yield from self._values.filled(batch, most)
 
     def rows(self, text: str) -> Iterator[Row]:
-        """Yield the rows of a query."""
+        """Yield the rows of a query as dicts."""
         for batch in self.batches(text):
-            # sums of whole numbers are decimals
+            # sums of integers are decimals
             kinds = [pa.int64() if pa.types.is_decimal(kind) else kind for kind in batch.schema.types]
             yield from _cast(batch, pa.schema(zip(batch.schema.names, kinds, strict=True))).to_pylist()
 
@@ -129,21 +129,21 @@ class Database:
 
 
 class LocalTable:
-    """Table of a database of this process, which is dropped with this object."""
+    """A table or view in a database of this process. It is dropped with this object."""
 
     def __init__(self, database: Database, name: str, viewed: Iterable[LocalTable | LocalRows] = ()) -> None:
         self.database = database
         self.name = name
         self.viewed = (*viewed,)
-        """Tables that this view reads."""
+        """Tables that this view reads, or an empty tuple for a table."""
         self.columns: list[str] = database.connection.table(name).columns
 
     def __del__(self) -> None:
-        with suppress(duckdb.Error):  # closed
+        with suppress(duckdb.Error):  # the database is closed
             self.database.connection.execute(f"DROP {'VIEW' if self.viewed else 'TABLE'} IF EXISTS {self.name}")
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> LocalTable:
-        """Add the rows of batches with these columns, in this order."""
+        """Add the rows of batches with these columns in this order. Return the table."""
         for part in chain.from_iterable(map(by_bytes, batches)):
             self.database.insert(self.name, part)
         return self
@@ -153,18 +153,18 @@ class LocalTable:
         yield from self.database.rows(f"FROM {self.name}")
 
     def batches(self, schema: pa.Schema, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes, or of one row."""
+        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes or of a single row."""
         listed = ", ".join(f'"{name}"' for name in schema.names)
         for batch in self.database.batches(f"SELECT {listed} FROM {self.name}", most):
             yield _cast(batch, schema)
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Call a function with these columns of all rows, and return its batches."""
+        """Call a function with these columns of all rows, and return the batches that it returns."""
         return function(self.batches(schema))
 
 
 class LocalRows:
-    """Rows of files, which are read whenever they are needed, and loaded into a database if a query needs them.
+    """Rows of files, which are read each time they are needed, and loaded into a database when a query needs them.
 
     ``read`` is a function such as ``readers.read_batches``.
     """
@@ -177,7 +177,7 @@ class LocalRows:
 
     @cached_property
     def loaded(self) -> LocalTable:
-        """Rows in the database."""
+        """Table in the database that contains the rows."""
         return self.database.table(self.schema).add(self.mapped(self.schema, iter))
 
     @property
@@ -186,7 +186,7 @@ class LocalRows:
         return self.loaded.name
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Call a function with these columns of all rows, and return its batches."""
+        """Call a function with these columns of all rows, and return the batches that it returns."""
         return self._read(columns=schema.names, transform=function, **how)
 
     def count(self) -> int:
@@ -195,7 +195,7 @@ class LocalRows:
 
 
 class LocalBackend:
-    """Functions for the tables of this process."""
+    """Implements the functions of ``relations`` for the tables of this process."""
 
     def query(self, text: str, tables: Mapping[str, LocalTable | LocalRows]) -> LocalTable:
         return _database(tables).view(_named(text, tables), tables.values())
@@ -230,7 +230,7 @@ class LocalBackend:
     ) -> LocalTable:
         if not by:
             return table.database.table(gives).add(table.mapped(takes, function))
-        # DuckDB sorts by numbers in little memory, and by texts only in memory
+        # DuckDB needs little memory to sort by numbers, but sorts by texts only in memory
         *first, last = (f"`{by}`", *order)
         key = f"row({', '.join(first)})"
         groups = f"SELECT DISTINCT {key} AS _group FROM {table.name}"
@@ -257,7 +257,7 @@ def _local(table: LocalTable | LocalRows) -> Backend:
 
 
 def _database(tables: Mapping[str, LocalTable | LocalRows]) -> Database:
-    """Return the database of all these tables."""
+    """Return the database that contains all these tables."""
     databases = {table.database for table in tables.values()}
     assert len(databases) == 1
     return databases.pop()
@@ -273,20 +273,20 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class _LongValues:
-    """Long values of bytes, in a file without a name. In a table, a mark precedes each value or its place."""
+    """Long binary values, stored in an unnamed file. In a table, a mark precedes each value or its position."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile(buffering=0)  # noqa: SIM115
         self._size = 0
 
     def put(self, values: pa.Array) -> pa.Array:
-        """Return these values in the form of a table."""
+        """Return these values as stored in a table."""
         if not compute.any(compute.greater(compute.binary_length(values), LONG)).as_py():
             return compute.binary_join_element_wise(pa.scalar(_SHORT), values, pa.scalar(b""))
         return pa.array([None if value is None else self._put(value) for value in values.to_pylist()], BINARY)
 
     def filled(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-        """Yield rows of a table with their values, in batches of at most ``most`` bytes, or of one row."""
+        """Yield stored rows with their actual values, in batches of at most ``most`` bytes or of a single row."""
         for part in by_bytes(batch, most, _size):
             filled = [self._get(column) if column.type == BINARY else column for column in part.columns]
             yield pa.RecordBatch.from_arrays(filled, schema=part.schema)
@@ -315,7 +315,7 @@ class _LongValues:
 
 
 def _size(batch: pa.RecordBatch) -> int:
-    """Return the bytes of stored rows, including the bytes of their long values."""
+    """Return the size of stored rows in bytes, including their long values."""
     size: int = batch.nbytes
     for column in batch.columns:
         if column.type == BINARY:
@@ -324,5 +324,5 @@ def _size(batch: pa.RecordBatch) -> int:
 
 
 def _long_of(stored: pa.Array) -> pa.Array:
-    """Return the places of the long values among stored values."""
+    """Return the positions of the long values among stored values."""
     return stored.filter(compute.starts_with(stored, _LONG))

@@ -1,4 +1,4 @@
-"""Tables as folders of files that are replaced as a whole, on any file system, and Parquet without Spark."""
+"""Tables as folders of files that are replaced as a whole, on any file system, and Parquet files without Spark."""
 
 from __future__ import annotations
 
@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
-"""Parts, the files that Spark and Hadoop add to them, and folders of partitions."""
+"""Names of parts, of the files that Spark and Hadoop add to them, and of partition folders."""
 MAX_OPEN = 32
-"""Maximum files of partitions that are open at a time."""
+"""Maximum number of partition files that are open at a time."""
 MAX_GROUPS = 16
-"""Maximum row groups of a file. A writer has the places of all their columns in memory, which may be hundreds."""
+"""Maximum number of row groups in a file. A writer keeps the positions of all their columns in memory, which may be
+hundreds.
+"""
 BATCH_OVERHEAD = 16 << 10
-"""Bytes of memory of the arrays of a batch, apart from their values."""
+"""Memory of the arrays of a batch in bytes, apart from their values."""
 
 
 class Files:
@@ -64,10 +66,10 @@ class Files:
         raise NotImplementedError
 
     def check(self, path: str) -> None:
-        """Raise :class:`OptionError` unless ``path`` is missing, a table that kwire wrote, or a folder without other
+        """Raise :class:`OptionError` unless ``path`` is missing, a table written by kwire, or a folder without other
         files.
 
-        A table has only files with the names that Spark gives, and a marker that describes its origin.
+        A table contains only files with names that Spark uses, and a marker that describes its origin.
         """
         if not self.exists(path):
             return
@@ -77,7 +79,7 @@ class Files:
             raise OptionError(f"{path} was not written by kwire: move it, or choose another folder")
 
     def delete(self, path: str) -> None:
-        """Delete a table, its marker last, so that the rest of an interrupted deletion is recognized."""
+        """Delete a table. Its marker is deleted last, so that the rest of an interrupted deletion is recognized."""
         if self.exists(path):
             self.check(path)
             for child in self._children(path):
@@ -86,7 +88,7 @@ class Files:
             self._remove(path)
 
     def restore(self, path: str) -> None:
-        """Clean up after a killed job: keep the new table if it was complete, else move the old one back."""
+        """Clean up after a killed job: keep the new table if it was complete, otherwise move the old one back."""
         replaced = _hidden(path, "replaced")
         if self.exists(path):
             self.delete(replaced)
@@ -95,8 +97,10 @@ class Files:
 
     @contextmanager
     def replacing(self, folder: str, name: str) -> Iterator[str]:
-        """Provide a folder for the marker and the files of a new table ``folder/name``. After the ``with`` block, it
-        replaces the earlier table unless it is empty."""
+        """Provide the path of a folder for the marker and files of a new table ``folder/name``.
+
+        After the ``with`` block, the folder replaces the earlier table, if it was created.
+        """
         path = f"{folder.rstrip('/')}/{name}"
         written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
         _refuse_links(folder, name)
@@ -107,7 +111,7 @@ class Files:
             yield written
         except BaseException:
             with suppress(Exception):
-                self.delete(written)  # a full disk needs the room
+                self.delete(written)  # in case the disk is full
             raise
         if self.exists(written):
             if self.exists(path):
@@ -117,7 +121,7 @@ class Files:
 
 
 class LocalFiles(Files):
-    """Files of this machine, which only this user can read."""
+    """Files on this machine, which only this user can read."""
 
     def create(self, path: str, content: bytes) -> None:
         private_folder(Path(path).parent)
@@ -145,19 +149,22 @@ class LocalFiles(Files):
 
 
 class ParquetTable:
-    """Writer of a table to files of this process. Each partition has one file, unless rows of more than
-    :data:`MAX_OPEN` partitions alternate."""
+    """Writes a table to files of this process. Each partition has one file, unless the rows of more than
+    :data:`MAX_OPEN` partitions alternate.
+    """
 
     def __init__(self, folder: str, origin: Origin, by_date: bool) -> None:
         self.held = 0
-        """Bytes of the rows that are not written yet."""
+        """Size of the rows that have not been written yet, in bytes."""
         self._folder, self._origin, self._by_date = Path(folder), origin, by_date
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
-        self._open: dict[str, ParquetWriter] = {}  # the least recently used first
-        self._groups: Counter[str] = Counter()  # of each partition, in the file that is open
+        self._open: dict[str, ParquetWriter] = {}  # least recently used first
+        self._groups: Counter[str] = Counter()  # row groups of each partition in its open file
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows, small batches together. A writer keeps the places of all row groups until it is closed."""
+        """Write rows, small batches together, because a writer keeps the positions of all row groups until it is
+        closed.
+        """
         from pyarrow import default_memory_pool
 
         from kwire_inspect.rows import BATCH_BYTES, by_bytes
@@ -171,10 +178,10 @@ class ParquetTable:
             for part in by_bytes(rows):
                 self._writer(partition, part.schema).write_batch(part)
                 if part.nbytes > BATCH_BYTES:
-                    default_memory_pool().release_unused()  # otherwise it is kept for the next large row
+                    default_memory_pool().release_unused()  # otherwise the pool keeps it for the next large row
 
     def flush(self) -> None:
-        """Write the waiting rows, as one row group for each partition."""
+        """Write the waiting rows as one row group for each partition."""
         import pyarrow as pa
 
         waiting, self._waiting, self.held = self._waiting, {}, 0
@@ -182,7 +189,7 @@ class ParquetTable:
             self._writer(partition, batches[0].schema).write_table(pa.Table.from_batches(batches))
 
     def close(self) -> None:
-        """Write all rows, and close all files."""
+        """Write all rows and close all files."""
         self.flush()
         self._close(0)
 
@@ -200,22 +207,22 @@ class ParquetTable:
             with suppress(FileExistsError):
                 LocalFiles().create(f"{self._folder}/{MARKER}", self._origin.marker())
             file = _new_part(private_folder(self._folder / partition))
-            # statistics and dictionaries would copy values, and a value may have 40 MB
+            # statistics and dictionaries would copy values, which may have 40 MB
             plain = [field.name for field in schema if field.type != BINARY]
             writer = ParquetWriter(file, schema, use_dictionary=plain, write_statistics=plain)
-            writer.file_handle = file  # closes it with the writer
+            writer.file_handle = file  # the writer closes it
         self._open[partition] = writer
         return writer
 
     def _close(self, kept: int) -> None:
-        """Close files until at most ``kept`` are open."""
+        """Close the least recently used files until at most ``kept`` are open."""
         while len(self._open) > kept:
             self._open.pop(next(iter(self._open))).close()
 
 
 @dataclass(frozen=True)
 class TableWriter:
-    """Writer of tables that functions make of the rows of a process, each to its folder. It can be pickled."""
+    """Writes the tables that functions create from the rows of a process, each to its folder. It can be pickled."""
 
     functions: Mapping[str, Batches]
     origin: Origin
@@ -233,7 +240,7 @@ class TableWriter:
                     for rows in function([batch]):
                         tables[folder].write(rows)
                         if sum(table.held for table in tables.values()) > BATCH_BYTES:
-                            max(tables.values(), key=attrgetter("held")).flush()  # in large row groups
+                            max(tables.values(), key=attrgetter("held")).flush()  # writes large row groups
         yield from ()
 
 
@@ -245,11 +252,11 @@ def write_parquet(
     by_date: bool = False,
     origin: Origin = UNKNOWN,
 ) -> list[str]:
-    """Write the tables that functions make of all rows, each to ``folder/name``. Return the names of tables with
+    """Write the tables that functions create from all rows, each to ``folder/name``. Return the names of tables with
     rows.
 
-    A table without rows is not replaced. ``rows`` calls a function with all rows, or has several processes call it
-    with some of them each. ``by_date`` partitions by the UTC date of ``time``.
+    A table without rows is not replaced. ``rows`` calls the function passed to it with all rows, or lets several
+    processes call it with some of the rows each. ``by_date`` partitions tables by the UTC date of ``time``.
     """
     files = LocalFiles()
     with ExitStack() as stack:
@@ -261,7 +268,7 @@ def write_parquet(
 
 
 def _new_part(folder: Path) -> BinaryIO:
-    """Create a file for a part of a table. Its name has the number of this process."""
+    """Create and open a file for a part of a table. Its name contains the number of this process."""
     process, number = current_process().name, 0
     while True:
         path = folder / f"part-{process if process.isdecimal() else '0':>05}-{number:05}.snappy.parquet"
@@ -271,7 +278,7 @@ def _new_part(folder: Path) -> BinaryIO:
 
 
 def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each date, with the name of its folder."""
+    """Yield the rows of each date, with the name of the date's folder."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -282,7 +289,7 @@ def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _hidden(path: str, state: str) -> str:
-    """Return the path of a table during its replacement. Spark ignores names that start with ``_``."""
+    """Return the path of a table while it is being replaced. Spark ignores names that begin with ``_``."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/_{name}.{state}"
 

@@ -1,9 +1,9 @@
-"""The state in internal topics as tables: offsets, groups, members, transactions, and the cluster's metadata.
+"""The state in internal topics as tables: offsets, groups, members, transactions, and cluster metadata.
 
 Each table is a function on RECORDS of ``kafka_log``. It ignores other topics, and returns the state at the end of the
-log, with the columns of ``kwire_inspect.state.columns``, as a table of the same engine. Each partition is replayed in
-one task, in order. The live state of the partition limits the memory. Records must be of one cluster. Replicas of a
-partition count once, but two clusters would be mixed up.
+log as a table of the same engine, with the columns in ``kwire_inspect.state.columns``. Each partition is replayed in
+order, in one task, which needs memory for the live state of the partition. Records must come from one cluster.
+Replicas of a partition count once, but two clusters would be mixed up.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ORDER = (
     f"CASE WHEN {_SNAPSHOT} THEN source END",
     "`offset`",
 )
-"""Order of the replay, in SQL."""
+"""SQL expressions for the replay order."""
 INTERNAL = (OFFSETS_TOPIC, TRANSACTIONS_TOPIC, METADATA_TOPIC, SHARES_TOPIC)
 
 
@@ -56,7 +56,9 @@ def _replayed(
     protocol: MessageRegistry = PROTOCOL,
     names: Names | None = None,
 ) -> R:
-    """Replay each partition in one task. Snapshots come first, the newest last, then the log by offset."""
+    """Return the state after replaying each partition in one task: snapshots first, the newest last, then the log by
+    offset.
+    """
     of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
     work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
     return map_batches(of_topic, REPLAYED, work, schema, by="partition", order=ORDER)
@@ -78,19 +80,21 @@ def _with_names(replayed: Callable[..., R], records: R, protocol: MessageRegistr
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
-"""Committed offsets, a row per group, topic and partition. ``kwire.logs.committed_offsets`` has the same result."""
+"""Committed offsets, a row per group, topic and partition. ``kwire.logs.committed_offsets`` returns the same."""
 groups = partial(_replayed, OFFSETS_TOPIC, Groups, columns.GROUPS)
-"""Groups of all types: groups with group records, and groups that only committed offsets."""
+"""Groups of all types, both with group records and with only committed offsets."""
 members = partial(_with_names, partial(_replayed, OFFSETS_TOPIC, Members, columns.MEMBERS))
-"""Members of groups, with subscription and assignment. Names of topics that have only an id there are from
-``__cluster_metadata``, if it is among the records."""
+"""Members of groups, with subscription and assignment. The names of topics that are identified only by id come from
+``__cluster_metadata``, if the records include it.
+"""
 share_states = partial(_with_names, partial(_replayed, SHARES_TOPIC, ShareStates, columns.SHARE_STATES))
-"""Progress of share groups, a row per group and partition, from ``__share_group_state`` [KIP-932], with names of
-topics as in ``members``."""
+"""Progress of share groups from ``__share_group_state`` [KIP-932], with a row per group and partition, and with topic
+names as in ``members``.
+"""
 transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
 """Last transaction of each transactional id."""
 topics = partial(_replayed, METADATA_TOPIC, Topics, columns.TOPICS)
-"""Partitions of topics, a row per partition, with topic, id, leader, replicas and in-sync replicas."""
+"""Partitions of topics, with topic name and id, leader, replicas and in-sync replicas."""
 brokers = partial(_replayed, METADATA_TOPIC, Brokers, columns.BROKERS)
 """Registered brokers."""
 configs = partial(_replayed, METADATA_TOPIC, Configs, columns.CONFIGS)
@@ -98,19 +102,18 @@ configs = partial(_replayed, METADATA_TOPIC, Configs, columns.CONFIGS)
 acls = partial(_replayed, METADATA_TOPIC, Acls, columns.ACLS)
 """Access control rules."""
 scram_users = partial(_replayed, METADATA_TOPIC, ScramUsers, columns.SCRAM_USERS)
-"""Users that can log in by SCRAM, without salts and keys."""
+"""Users that can log in with SCRAM, without salts or keys."""
 features = partial(_replayed, METADATA_TOPIC, Features, columns.FEATURES)
-"""Finalized levels of features."""
+"""Finalized feature levels."""
 quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
 """Quotas of clients, users and addresses."""
 
 
 @contextmanager
 def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[dict[str, R]]:
-    """Replay committed offsets, groups and members once, as ``committed``, ``groups`` and ``members``, for a ``with``
-    block.
+    """Provide the tables ``committed``, ``groups`` and ``members``, replayed once, for a ``with`` block.
 
-    The names of topics in ``members`` are used in all three tables.
+    All three tables contain topic names, as in ``members``.
     """
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}
@@ -121,11 +124,11 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
 
 
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Return the records of internal topics that cannot be decoded, such as records of a newer release. Other tables
+    """Return the records of internal topics that cannot be decoded, such as those of a newer release. Other tables
     skip them.
 
-    A row for each ``topic``, ``kind`` and ``reason``: the number of ``records``, and ``partition``, ``offset``,
-    ``source`` and ``position`` of the first.
+    For each ``topic``, ``kind`` and ``reason``, a row contains the number of ``records``, and the ``partition``,
+    ``offset``, ``source`` and ``position`` of the first one.
     """
     topics = ", ".join(f"'{topic}'" for topic in INTERNAL)
     internal = query(f"SELECT * FROM {{records}} WHERE topic IN ({topics})", records=records)

@@ -1,6 +1,6 @@
-"""Names of topics by their ids, and typed tables with these names filled in.
+"""Topic names by topic id, and typed tables with these names filled in.
 
-Newer versions of Fetch, Produce, OffsetCommit and other APIs refer to topics only by id [KAFKA-WIRE 46].
+Newer versions of Fetch, Produce, OffsetCommit and other APIs identify topics only by id [KAFKA-WIRE 46].
 """
 
 from __future__ import annotations
@@ -23,21 +23,23 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Id of all zeros, which stands for a missing id."""
+"""Topic id of all zeros, which stands for a missing id."""
 NAMES = ("name", "topic", "topic_name")
-"""Possible names of the field for the topic's name next to ``topic_id``. Without such a field, ``topic`` is added."""
+"""Possible names of the topic name field next to ``topic_id``. If there is no such field, ``topic`` is added."""
 TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "cluster_id")])
-"""Columns of the table of names. ``cluster_id`` is the cluster of a name if the response contains it, as Metadata
-responses do from version 2 on."""
+"""Columns of a table of topic names. ``cluster_id`` is set if the response contains it, as Metadata responses do from
+version 2 on.
+"""
 Names = tuple[pa.Array, pa.Array]
-"""Ids, and their names at the same places."""
+"""Topic ids, and the names at the same positions."""
 Structs = ExchangeStructs | RecordStructs
-"""Functions that convert the rows of one kind."""
+"""Function that converts the rows of one kind."""
 
 
 def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBatch:
-    """Return the names in a column of messages, from the structs of its list ``topics``, or from the messages
-    themselves."""
+    """Return the topic names in a column of messages, from the list ``topics`` in each message, or from the messages
+    themselves.
+    """
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:
         lists = compute.struct_field(messages, topics)
@@ -50,10 +52,11 @@ def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBat
 
 
 def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Return :data:`TOPICS`, with a row for each id, from tables of EXCHANGES and RECORDS.
+    """Return a table with the columns :data:`TOPICS` and a row for each topic id, from tables of EXCHANGES and
+    RECORDS.
 
-    Names are in responses to Metadata and CreateTopics, and in topic records of ``__cluster_metadata``. Topic ids are
-    random numbers of 128 bits, unique across clusters. Rows with a cluster take precedence.
+    Names are in Metadata and CreateTopics responses, and in topic records of ``__cluster_metadata``. Topic ids are
+    random 128-bit numbers, unique across clusters. Rows with a cluster take precedence.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges or records")
@@ -69,7 +72,7 @@ def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
 
 
 def names_by_id(names: Relation) -> Names:
-    """Return the ids in a table with ``topic_id`` and ``topic``, and their names at the same places."""
+    """Return the ids in a table with the columns ``topic_id`` and ``topic``, and the names at the same positions."""
     known = query("SELECT DISTINCT topic_id, topic FROM {names} WHERE topic_id IS NOT NULL", names=names)
     found = to_arrow(known, pa.schema([TOPICS.field(name) for name in ("topic_id", "topic")]))
     ids, topics = (column.combine_chunks() for column in found.columns)
@@ -78,14 +81,15 @@ def names_by_id(names: Relation) -> Names:
 
 @dataclass(frozen=True)
 class Typed:
-    """Converter of the rows of one kind to a typed table, with ``names`` of topics filled in. Other rows are left
-    out. It can be pickled."""
+    """Converts the rows of one kind to a typed table, and fills in ``names`` of topics. Other rows are omitted. It
+    can be pickled.
+    """
 
     structs: Structs
     names: Names | None = None
 
     def fields(self) -> list[pa.Field]:
-        """Return the columns that replace the bytes."""
+        """Return the columns that replace the binary columns."""
         fields = self.structs.fields()
         if self.names is None:
             return fields
@@ -100,7 +104,7 @@ class Typed:
 
 
 def _told(table: R, protocol: MessageRegistry) -> R:
-    """Return the names of topics that a table contains, as ``TOPICS``."""
+    """Return a table with the columns ``TOPICS``, for the topic names that ``table`` contains."""
     if "response" in table.columns:
         requests = [protocol[name] for name in ("MetadataRequest", "CreateTopicsRequest") if name in protocol]
         structs: list[Structs] = [ExchangeStructs(cls.API_KEY or 0, ("response",), protocol) for cls in requests]
@@ -124,10 +128,10 @@ def _names_in(batches: Iterable[pa.RecordBatch], structs: Sequence[Structs]) -> 
 
 
 def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:
-    """Return a typed table with names next to each ``topic_id`` in its columns, at any depth.
+    """Return a typed batch with topic names next to each ``topic_id`` in its columns, at any depth.
 
-    Names go into the field for the name if it is empty, or into a new field ``topic`` if no such field exists. They
-    stay empty for unknown ids.
+    Names are written to the name field if it is empty, or to a new field ``topic`` if there is no name field. Names
+    of unknown ids stay empty.
     """
     columns = [_filled(column, ids, names) for column in batch.columns]
     fields = [field.with_type(column.type) for field, column in zip(batch.schema, columns, strict=True)]
@@ -135,7 +139,7 @@ def with_names(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.Reco
 
 
 def named(batch: pa.RecordBatch, ids: pa.Array, names: pa.Array) -> pa.RecordBatch:
-    """Return a batch with names next to each ``topic_id``, including its own column of that name."""
+    """Return a batch with topic names next to each ``topic_id``, including a top-level column ``topic_id``."""
     rows = pa.RecordBatch.from_arrays([batch.to_struct_array()], ["row"])
     return pa.RecordBatch.from_struct_array(with_names(rows, ids, names).column("row"))
 
@@ -147,7 +151,7 @@ def _has_ids(kind: pa.DataType) -> bool:
 
 
 def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
-    """Return the column with missing names filled in. Only structs that have ids are rebuilt."""
+    """Return the column with missing names filled in. Only structs with topic ids are rebuilt."""
     if not _has_ids(column.type):
         return column
     if pa.types.is_list(column.type):
@@ -171,7 +175,7 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
 
 
 def _first(present: pa.Array, name: pa.Array) -> pa.Array:
-    """Return the present name, unless it is empty."""
+    """Return the present names, with ``name`` in place of empty and missing ones."""
     # An array of nulls: with a single one, pyarrow before 24 breaks the offsets of a sliced array of text.
     none = pa.nulls(len(present), present.type)
     return compute.coalesce(compute.if_else(compute.equal(present, ""), none, present), name, present)

@@ -1,8 +1,8 @@
-"""Records of Kafka's internal topics, and control records of any topic, as structs. Needs no Spark.
+"""Records of Kafka's internal topics, and control records of any topic, as structs. Does not need Spark.
 
-Kinds of records have the names of ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``. Kinds of control
-records have the name of their message, such as ``EndTxnMarker``. Records of Kafka Connect, such as
-``ConnectorConfig``, have text and JSON instead of structs.
+Record kinds have the names used in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``. Kinds of control
+records are named after their message, such as ``EndTxnMarker``. Records of Kafka Connect, such as
+``ConnectorConfig``, contain text and JSON instead of structs.
 """
 
 from __future__ import annotations
@@ -39,17 +39,18 @@ JSON = [
 ]
 
 LEGACY = "Legacy"
-"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``. Until then, the type shared its
-message with type 1. The prefix is ignored here, so that both are of one kind."""
+"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``, which until then shared its message
+with type 1. The prefix is ignored here, so both types are of one kind.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """Kind of record, with the messages in its key and value.
+    """A kind of record, with the names of the messages in its key and value.
 
-    ``starts`` are the possible first bytes of its key, or of its value if it has no key. ``topic`` is ``None`` for
-    control records, which may be in any topic. Kinds of Kafka Connect have no messages, and ``topic`` is the pattern
-    of the names of their topics.
+    ``starts`` contains the possible first bytes of the key, or of the value if there is no key. ``topic`` is ``None``
+    for control records, which may be in any topic. Kinds of Kafka Connect have no messages, and their ``topic`` is a
+    pattern for topic names.
     """
 
     name: str
@@ -60,18 +61,18 @@ class RecordKind:
 
     @property
     def column(self) -> str:
-        """Column that contains the ``starts``."""
+        """Name of the column that begins with one of ``starts``."""
         return "key" if self.key or self.topic is None or self.value is None else "value"
 
     def is_in(self, topic: str) -> bool:
-        """Return whether a topic of this name may have such records."""
+        """Return whether a topic with this name may contain such records."""
         if self.topic is None:
             return True
         return topic == self.topic if self.value else re.fullmatch(self.topic, topic) is not None
 
 
 def record_kind(name: str, protocol: MessageRegistry = PROTOCOL) -> RecordKind:
-    """Return the kind of this name. Raises :class:`~kwire.errors.UnknownRecordTypeError` for an unknown name."""
+    """Return the kind with this name. Raises :class:`~kwire.errors.UnknownRecordTypeError` for an unknown name."""
     kinds = record_kinds(protocol)
     if name not in kinds:
         raise UnknownRecordTypeError(name, kinds)
@@ -80,7 +81,7 @@ def record_kind(name: str, protocol: MessageRegistry = PROTOCOL) -> RecordKind:
 
 @cache
 def record_kinds(protocol: MessageRegistry = PROTOCOL) -> dict[str, RecordKind]:
-    """Return all kinds by name."""
+    """Return all kinds of records by name."""
     kinds: dict[str, RecordKind] = {}
     for topic, log in TOPICS.items():
         for number in protocol.record_types(log) if log in protocol.logs else ():
@@ -103,7 +104,7 @@ def record_kinds(protocol: MessageRegistry = PROTOCOL) -> dict[str, RecordKind]:
 
 @dataclass(frozen=True, slots=True)
 class RecordStructs:
-    """Converter of keys and values of one kind of record to structs. ``decode_record`` describes ``max_decoded``."""
+    """Converts the keys and values of one kind of record to structs. For ``max_decoded``, see ``decode_record``."""
 
     kind: RecordKind
     protocol: MessageRegistry = PROTOCOL
@@ -117,7 +118,7 @@ class RecordStructs:
 
     @property
     def where(self) -> str:
-        """Condition for the same records as :meth:`of`, in SQL."""
+        """SQL condition for the records that :meth:`of` selects."""
         kind = self.kind
         starts = (f"substring({kind.column}, 1, {len(start)}) = X'{start.hex()}'" for start in kind.starts)
         begins = f"({' OR '.join(starts)})"
@@ -127,8 +128,7 @@ class RecordStructs:
         return f"NOT control AND {mine} AND {begins}"
 
     def of(self, records: pa.RecordBatch) -> pa.Array:
-        """Return a mask of the records of this kind, by their topic and type, without decoding them. It may be
-        null."""
+        """Return a mask of the records of this kind, by topic and type, without decoding them. Values may be null."""
         control, topics, kind = records.column("control"), records.column("topic"), self.kind
         typed = records.column(kind.column)
         begins = reduce(pc.or_, [pc.starts_with(typed, pattern=start) for start in kind.starts])
@@ -138,7 +138,7 @@ class RecordStructs:
         return pc.and_(pc.and_not(pc.is_in(topics, value_set=mine), control), begins)
 
     def fields(self) -> list[pa.Field]:
-        """Return the columns that replace the bytes."""
+        """Return the columns that replace the binary columns."""
         if self.kind.value is None:
             return [VERSION, *JSON]
         key = [message_field(self.protocol, "key", self.kind.key)] if self.kind.key else []
@@ -203,7 +203,7 @@ class RecordStructs:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
-    """Decoded record, with its ``type`` if it is a control record."""
+    """A decoded record, with its ``type`` if it is a control record."""
 
     version: int | None = None
     key: Decoded = NOTHING
@@ -213,13 +213,14 @@ class _Record:
 
 
 def _int16(version: int | None) -> int | None:
-    """Return the version, or ``None`` if it is out of range. A varint may be any number, and the reason contains
-    it."""
+    """Return the version, or ``None`` if it is out of range. A varint can be any number. The reason contains it."""
     return version if version is not None and -(2**15) <= version < 2**15 else None
 
 
 def _decoded(protocol: MessageRegistry, name: str | None, message: Message | None, version: int | None) -> Decoded:
-    """Return the message, converted to the class ``name``. Legacy messages have the same fields, or fewer."""
+    """Return the message, converted to the class ``name``, and its version. Legacy messages have the same fields or
+    fewer.
+    """
     if message is None or name is None:
         return NOTHING
     cls: Any = protocol[name]

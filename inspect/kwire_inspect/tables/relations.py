@@ -1,8 +1,8 @@
-"""Tables that answer SQL, in this process or in another engine.
+"""Tables that support SQL queries, in this process or in another engine.
 
-Tables in this process are tables of ``tables.database``. Queries use the SQL that DuckDB and Spark share, so each
-aggregation is stated once. They avoid ``FILTER`` and ``/`` of whole numbers, and put names that are words of SQL in
-backticks.
+Tables in this process are defined in ``tables.database``. Queries are written in the SQL that DuckDB and Spark share,
+so each aggregation is defined once. They avoid ``FILTER`` and integer division with ``/``, and quote names that are
+SQL keywords with backticks.
 
 A package can provide its own tables. It has an entry point in the group :data:`ENGINE_GROUP`, and registers the class
 of its tables with :func:`backend`. ``kwire_spark`` does this for DataFrames.
@@ -21,22 +21,22 @@ import pyarrow as pa
 Row = dict[str, Any]
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 ENGINE_GROUP = "kwire.engines"
-"""Group of entry points of packages that register tables of their own."""
+"""Entry point group of packages that register their own tables."""
 
 
 class Relation(Protocol):
-    """Table of any engine."""
+    """A table of any engine."""
 
     @property
     def columns(self) -> list[str]:
-        """Names of its columns."""
+        """Names of the columns."""
 
 
 R = TypeVar("R", bound=Relation)
 
 
 class Backend(Protocol):
-    """Functions of this module, for the tables of one engine."""
+    """The functions of this module, as implemented for the tables of one engine."""
 
     def query(self, text: str, tables: Mapping[str, Any]) -> Any: ...
 
@@ -64,7 +64,7 @@ class Backend(Protocol):
 
 @singledispatch
 def backend(table: object) -> Backend:
-    """Return the backend of a table. Raises ``TypeError`` for an object that no engine knows."""
+    """Return the backend of a table. Raises ``TypeError`` if no engine supports the object."""
     for engine in entry_points(group=ENGINE_GROUP):
         engine.load()
     known = backend.dispatch(type(table))
@@ -74,21 +74,21 @@ def backend(table: object) -> Backend:
 
 
 def query(text: str, **tables: R) -> R:
-    """Return the result of a query, as a table of the same engine. ``text`` has the name of each table in braces."""
+    """Return the result of a query as a table of the same engine. ``text`` has the name of each table in braces."""
     result: R = backend(next(iter(tables.values()))).query(text, tables)
     return result
 
 
 def collect(text: str, **tables: Relation) -> list[Row]:
-    """Return the result of a query, which must be small. Times are in UTC."""
+    """Return the rows of a query result, which must be small. Times are in UTC."""
     return backend(next(iter(tables.values()))).collect(text, tables)
 
 
 def query_groups(text: str, by: Sequence[str], **tables: R) -> R:
-    """Return the result of a query that groups by these columns.
+    """Return the result of a query that groups by the columns in ``by``.
 
-    Its ``WHERE`` has ``part`` in braces: a condition on the columns, for an engine that cannot hold all groups at
-    once.
+    Its ``WHERE`` clause contains ``part`` in braces. An engine that cannot hold all groups at once replaces it with a
+    condition on the columns.
     """
     result: R = backend(next(iter(tables.values()))).query_groups(text, by, tables)
     return result
@@ -104,29 +104,29 @@ def map_batches(
     by: str = "",
     order: Sequence[str] = (),
 ) -> R:
-    """Return the batches that ``function`` makes of all rows. Its input is batches with the columns ``takes``.
+    """Return a table of the batches that ``function`` returns for all rows. Its input has the columns ``takes``.
 
-    ``where`` is a condition in SQL. An engine may leave out other rows, which ``function`` must pass over.
+    ``where`` is an SQL condition. An engine may omit rows that do not meet it, so ``function`` must skip them.
 
-    ``order`` is a list of expressions in SQL. One call gets all rows with the same value of the column ``by``, in
-    this order.
+    ``order`` is a list of SQL expressions. All rows with the same value in the column ``by`` are passed to one call,
+    in this order.
     """
     result: R = backend(table).map_batches(table, takes, function, gives, where, by, order)
     return result
 
 
 def to_arrow(table: Relation, schema: pa.Schema) -> pa.Table:
-    """Return the columns of ``schema``, which must fit into memory."""
+    """Return an Arrow table with the columns of ``schema``, which must fit into memory."""
     return backend(table).to_arrow(table, schema)
 
 
 def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
-    """Return a table of these rows, of the engine of ``table``."""
+    """Return a table with these rows, in the engine of ``table``."""
     result: R = backend(table).like(table, pa.Table.from_pylist(list(rows), schema))
     return result
 
 
 def kept(table: R) -> AbstractContextManager[R]:
-    """Compute a table once for a ``with`` block."""
+    """Provide a table that is computed only once, for a ``with`` block."""
     result: AbstractContextManager[R] = backend(table).kept(table)
     return result

@@ -1,7 +1,7 @@
-"""Conversion of Arrow batches with bytes of messages to batches with structs. Workers use it for typed tables. Needs
-no Spark.
+"""Converts Arrow batches with encoded messages to batches with structs. Workers use it for typed tables. Does not
+need Spark.
 
-Bytes that cannot be decoded become a null struct with a ``reason``. They never raise.
+Bytes that cannot be decoded become a null struct with a ``reason``. They never raise an error.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 AT_ONCE = 1 << 20
-"""Approximate number of bytes to decode at a time. Objects need ten times the memory of their bytes."""
+"""Approximate number of bytes to decode at a time. The objects need ten times as much memory."""
 
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
 
 Decoded = tuple[Message | None, int, str | None]
-"""Message and its version, or the reason why it could not be decoded. It is :data:`NOTHING` without bytes."""
+"""A message and its version, or the reason why it could not be decoded. Without bytes, it is :data:`NOTHING`."""
 
 NOTHING: Decoded = (None, 0, None)
 
@@ -39,11 +39,11 @@ NOTHING: Decoded = (None, 0, None)
 def in_pieces(
     batches: Iterable[pa.RecordBatch], convert: Callable[[pa.RecordBatch], pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all rows converted, in pieces of about :data:`AT_ONCE` bytes and at least one row."""
+    """Yield all rows converted, in batches of about :data:`AT_ONCE` bytes and at least one row."""
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
-            paused = pause_collector()  # messages have no cycles
+            paused = pause_collector()  # messages contain no cycles
             try:
                 converted = convert(batch.slice(start, rows))
             finally:
@@ -54,9 +54,9 @@ def in_pieces(
 
 @dataclass(frozen=True, slots=True)
 class ExchangeStructs:
-    """Converter of requests, responses or both (``parts``) of one API of ``protocol`` to structs.
+    """Converts requests, responses or both (``parts``) of one API of ``protocol`` to structs.
 
-    :class:`kwire.connection.ConnectionDecoder` describes ``max_decoded``.
+    For ``max_decoded``, see :class:`kwire.connection.ConnectionDecoder`.
     """
 
     api_key: int
@@ -72,7 +72,7 @@ class ExchangeStructs:
 
     @property
     def where(self) -> str:
-        """Condition for exchanges of this API, in SQL."""
+        """SQL condition for exchanges of this API."""
         return f"api_key = {self.api_key}"
 
     def of(self, exchanges: pa.RecordBatch) -> pa.Array:
@@ -80,7 +80,7 @@ class ExchangeStructs:
         return pc.equal(exchanges.column("api_key"), self.api_key)
 
     def fields(self) -> list[pa.Field]:
-        """Return the columns that replace the bytes."""
+        """Return the columns that replace the binary columns."""
         return [message_field(self.protocol, part, self._message(part).__name__) for part in self.parts]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -97,7 +97,7 @@ class ExchangeStructs:
         return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
 
     def _decoded(self, part: str, batch: pa.RecordBatch) -> tuple[pa.Array, list[str | None]]:
-        """Return the column of a part, and the reasons of null rows that have bytes."""
+        """Return the column of a part, and the reason of each row that has bytes but is null."""
         payloads = batch.column(part).to_pylist()
         versions = batch.column("version").to_pylist() if part == "response" else payloads
         bodies = [
@@ -125,7 +125,7 @@ class ExchangeStructs:
         return array, reasons
 
     def _body(self, part: str, payload: bytes, version: int) -> _Body:
-        """Return the start of the body of a frame, and its version."""
+        """Return the offset of the body in a frame, and its version, or the reason why it cannot be decoded."""
         try:
             if part == "request":
                 header, start, cls = self.protocol.request_header(payload, LIKE_KAFKA)
@@ -140,7 +140,7 @@ class ExchangeStructs:
 
 
 class _Body(NamedTuple):
-    """Start of a body. If it is not decoded, the start is 0, with the reason if there are bytes."""
+    """Offset and version of a body. If it cannot be decoded, the offset is 0, with a reason if there are bytes."""
 
     start: int = 0
     version: int = 0
@@ -157,40 +157,42 @@ def with_columns(
     columns: dict[str, pa.Array],
     *reasons: Sequence[str | None],
 ) -> pa.RecordBatch:
-    """Return the batch with some columns replaced. See :func:`schema_with`. The first of ``fields`` is for rows
-    without a reason."""
+    """Return the batch with some columns replaced. See :func:`schema_with`.
+
+    The column ``reason`` contains the first known reason of each row.
+    """
     first = batch.column("reason").to_pylist() if "reason" in batch.schema.names else [None] * batch.num_rows
     for more in reasons:
         first = [known or reason for known, reason in zip(first, more, strict=True)]
     columns = {**columns, "reason": pa.array(first, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
     staying = batch.select([name for name in schema.names if name not in columns])
-    if batch.nbytes > AT_ONCE:  # large values, so that each column would keep the memory of all columns
+    if batch.nbytes > AT_ONCE:  # each column would keep the memory of all columns, whose values are large
         staying = staying.take(pa.array(range(batch.num_rows), pa.int64()))
     arrays = [columns[name] if name in columns else staying.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
-    """Return the remaining columns, then ``reason`` unless it is among them, then the new columns."""
+    """Return the remaining columns, then ``reason`` unless it is one of them, then the new columns."""
     gone = {*replaced, "problem", *(field.name for field in fields)}
     kept = [field for field in schema if field.name not in gone]
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
 
 
 def message_field(protocol: MessageRegistry, name: str, message: str) -> pa.Field:
-    """Return a column of messages, with the first line of the message's description."""
+    """Return a field for a column of messages, with the first line of the message's description as its comment."""
     description = (protocol[message].__doc__ or "").partition("\n")[0]
     return pa.field(name, columns_of(protocol, message).type, metadata={"comment": description})
 
 
 def structs(protocol: MessageRegistry, name: str, decoded: Sequence[Decoded]) -> pa.Array:
-    """Return messages as a column, with null for missing messages."""
+    """Return a column with these messages, and with null for missing messages."""
     columns = columns_of(protocol, name)
     return columns.array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
 
 
 def columns_of(protocol: MessageRegistry, message: str) -> Columns:
-    """Return the columns of a message, from the module ``arrow`` of its package."""
+    """Return the columns of a message from the ``arrow`` module of its package."""
     columns: Columns = import_module(f"{protocol.package}.arrow").ARROW[message]
     return columns
