@@ -1,7 +1,8 @@
-"""Packet captures, log segments, logs and metrics of the brokers of a Kafka cluster as tables and reports.
+"""Turns a Kafka cluster's packet captures, log segments, broker logs and metrics into tables and reports.
 
-Needs neither Java nor Spark. The commands ``kwire tables``, ``clients``, ``readiness``, ``census``, ``latency`` and
-``offsets`` are here; ``kwire_spark`` has the same tables as DataFrames, which the functions here take as well.
+Requires neither Java nor Spark. This package has the commands ``kwire tables``, ``clients``, ``readiness``,
+``census``, ``latency`` and ``offsets``. ``kwire_spark`` provides the same tables as DataFrames, which the functions
+here also accept.
 
 Names are imported on first access, so that importing the package does not load Arrow.
 """

@@ -1,8 +1,8 @@
-"""File types, detected from file contents: captures, log segments, request and server logs, metrics, and tables.
+"""Detects file types from contents: captures, log segments, request logs, server logs, metrics and tables.
 
-``find`` searches files, folders and patterns and returns :class:`Inputs`. It contains the paths by type, and the
-skipped files with the reasons. The search needs no Spark and reads at most 256 KB of each file. A folder without such
-files may be or contain tables that an earlier run wrote.
+``find`` searches files, folders and patterns and returns :class:`Inputs`, which has the paths by type and the skipped
+files with reasons. The search needs no Spark and reads at most 256 KB of each file. A folder without such files may
+be a table that an earlier run wrote, or contain such tables.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from kwire_inspect.stored import StoredTable
 
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
-"""Types of inputs. Each is the field of :class:`Inputs` with the paths of the type."""
+"""Types of inputs. Each is also the name of the field of :class:`Inputs` with the paths of this type."""
 PART = "part"
-"""File of a data directory that has no records, such as an index, or has no more records."""
+"""Type of a file in a data directory that has no records, such as an index, or that Kafka is about to delete."""
 DELETED = ".deleted"
-"""Suffix that Kafka gives to a segment and its companion files a minute before it removes them."""
+"""Suffix that Kafka appends to a segment and its companion files a minute before it deletes them."""
 ARCHIVE = "archive"
 UNREADABLE = "unreadable"
 
 MAX_NAMED = 5
-"""Maximum number of inputs of a type that a text names."""
+"""Maximum number of inputs per type to name in texts."""
 PROBE_BYTES = 1 << 18
-"""Number of decompressed bytes from which the type of a file is detected."""
+"""Number of decompressed bytes that are examined to detect a file's type."""
 
 _BESIDE_SEGMENTS = re.compile(
     r"\d{20}(-\d+)?\.(index|timeindex|txnindex|snapshot)|partition\.metadata|quorum-state|meta\.properties"
@@ -56,23 +56,23 @@ _LOG_LINE = re.compile(
 _PROMETHEUS = re.compile(
     rb"^(?:# (?:HELP|TYPE) (?:kafka|jmx)_\w+ |(?:kafka|jmx)_\w+(?:\{[^\n]*\})? +[-+]?(?:\d|\.\d|NaN|Inf))", re.M
 )
-"""Text for Prometheus of a broker. The interesting metrics may be far from its beginning."""
+"""Pattern of a broker's Prometheus text. The relevant metrics may come much later in the file."""
 _BEANS = re.compile(
     rb'\s*(?:"?time"?[,=\t](?:[^\n]*?[,"]|.*?\n"?)kafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)',
     re.S,
 )
-"""JmxTool, Jolokia and Prometheus' API. Reports of kwire may quote names of metrics, but are no metrics."""
+"""Pattern of JmxTool output, and of JSON from Jolokia and the Prometheus API. It rejects kwire's reports, which may
+quote metric names."""
 _REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Paths by type. ``logs`` keeps folders that were given as such, because the folder determines which of its files
-    are read.
+    """Paths by type. ``logs`` keeps folders as given, because the folder determines which of its files are read.
 
-    ``skipped`` contains path and reason, but not the :data:`PART` files of data directories. ``unreadable`` is the
-    subset of skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` come
-    without other inputs, and with their origin as text.
+    ``skipped`` has paths with the reasons, except the :data:`PART` files of data directories. ``unreadable`` has
+    those skipped paths that could not be opened. ``size`` is the total size on disk in bytes. If there are
+    ``tables``, there are no other inputs, and their origins describe the inputs.
     """
 
     captures: tuple[str, ...] = ()
@@ -111,14 +111,14 @@ class Inputs:
 
 
 def _names(paths: Sequence[str]) -> str:
-    """Return the names of the first of these files and folders, without their parent folders."""
+    """Return the names of the first few files and folders, without parent folders, and the number of the rest."""
     names = ["standard input" if path == STDIN else path.rstrip("/\\") or path for path in paths[:MAX_NAMED]]
     more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
     return ", ".join(re.split(r"[/\\]", name)[-1] or name for name in names) + more
 
 
 def find(paths: Iterable[str | Path]) -> Inputs:
-    """Return the inputs among and below ``paths``.
+    """Return the inputs among ``paths`` and in folders among them.
 
     Raises :class:`~kwire_inspect.options.OptionError` if a path does not exist.
     """
@@ -144,17 +144,17 @@ def find(paths: Iterable[str | Path]) -> Inputs:
 
 
 class _Found:
-    """Results of the search so far: paths ``by_kind``, and the ``skipped`` paths with reasons."""
+    """Results of the search so far: paths ``by_kind``, and ``skipped`` paths with reasons."""
 
     def __init__(self) -> None:
-        self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts, as ordered sets
+        self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts as ordered sets
         self.skipped: dict[str, str] = {}
         self.unreadable: set[str] = set()
         self.size = 0
         self._folders: dict[str, bool] = {}
 
     def add(self, path: str, file: str, kind: str | None, reason: str) -> None:
-        """Add a file of the input ``path``."""
+        """Add a file that was found under the input ``path``."""
         if kind == ARCHIVE:
             self._add_members(file)
             return
@@ -193,7 +193,7 @@ def _size(file: str) -> int:
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted meanwhile, which the reading reports
+        return 0  # deleted meanwhile: reading reports it
 
 
 def _stored(path: str) -> list[StoredTable]:
@@ -203,7 +203,7 @@ def _stored(path: str) -> list[StoredTable]:
 
 
 def sniff(path: str) -> tuple[str | None, str]:
-    """Return the type of a file, or :data:`ARCHIVE`, and an empty reason.
+    """Return the type of a file, :data:`PART` or :data:`ARCHIVE`, and an empty reason.
 
     If the file is skipped, return ``None`` or :data:`UNREADABLE`, and the reason.
     """
@@ -240,10 +240,10 @@ def sniff(path: str) -> tuple[str | None, str]:
 
 
 def _is_log(name: str) -> bool:
-    """Return whether a file of this name has records of a partition."""
+    """Return whether a file with this name has records of a partition."""
     if not name.endswith((".log", ".checkpoint")):
         return False
-    from kwire.logs.segment import FILE_NAME  # a slow import, which other inputs do not need
+    from kwire.logs.segment import FILE_NAME  # a slow import that other inputs do not need
 
     return FILE_NAME.fullmatch(name) is not None
 

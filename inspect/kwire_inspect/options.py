@@ -1,7 +1,7 @@
-"""Options of the sources: strings from Spark, with case-insensitive names, parsed to paths, numbers, flags and times.
+"""Options of the sources. Spark passes strings, which are parsed to paths, numbers, flags and times.
 
-An invalid value raises an :class:`OptionError` with the name of the option, its value and the expected values. An
-unknown name also raises it.
+Option names are case-insensitive. An unknown name or an invalid value raises an :class:`OptionError`. For a value,
+the message has the option, the value and what was expected.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from kwire.protocol import MessageRegistry, registry
 from kwire_inspect.storage import place
 
 FOUND = "found"
-"""Option which states that ``find`` has found the paths, all of them files. A file that disappears later becomes a
-row with a problem."""
+"""Option that is set if ``find`` found the paths, all of which are files. If a file disappears later, a row with a
+problem reports it."""
 COUNT = "count"
-"""Option which states that exchanges are read only for ``tables.clients``."""
+"""Option that is set if exchanges are read only to count them in ``tables.clients``."""
 _OWN = ("path", "paths", "rows", FOUND, COUNT)
-"""Options that functions set, because they know paths and table."""
+"""Options that functions set themselves, because they know the paths and the table."""
 _ALL = ("path", "paths", FOUND, "mode", "protocol")
 _LINES = (*_ALL, "timeZone", "splitSize", "maxLine", "pushdown")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -39,7 +39,7 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "metrics": _ALL,
     "packets": ("path", "paths", FOUND, "settled", "filesAtOnce", "consume"),
 }
-"""Options of each kind of input. Spark adds ``path`` or ``paths``, and passes all names in lower case."""
+"""Options for each type of input. Spark adds ``path`` or ``paths`` and passes all names in lower case."""
 KINDS: dict[str, tuple[str, ...]] = {
     "frames": ("captures",),
     "exchanges": ("captures", "request_logs"),
@@ -49,7 +49,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "clients": (),
     "problems": (),
 }
-"""Inputs of each table."""
+"""Types of input for each table."""
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
@@ -60,11 +60,11 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 class OptionError(ValueError):
-    """Invalid value of an option, or a path that does not exist."""
+    """The value of an option is invalid, or a path does not exist."""
 
 
 class BrokenInputError(ValueError):
-    """Broken input while ``mode`` is ``failfast``. The message starts with the file and the byte offset."""
+    """The input is broken, and ``mode`` is ``failfast``. The message starts with the file and the byte offset."""
 
     def __init__(self, source: str, position: int | None, reason: str) -> None:
         super().__init__(source, position, reason)
@@ -76,7 +76,7 @@ class BrokenInputError(ValueError):
 
 
 class Options:
-    """Options of one source. They can be pickled.
+    """Options of a source. They can be pickled.
 
     Raises :class:`OptionError` for a name that is not in ``known``, if ``known`` is given.
     """
@@ -94,21 +94,20 @@ class Options:
     def failfast(self) -> bool:
         """Whether broken input ends the job (``mode=failfast``).
 
-        By default, broken input becomes a row with a ``problem``. Spark's third mode, which drops such rows silently,
+        Otherwise, broken input becomes a row with a ``problem``. Spark's third mode, which silently drops such rows,
         is not supported.
         """
         return self.choice("mode", PERMISSIVE, (PERMISSIVE, FAILFAST)) == FAILFAST
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
-        """Return the value, which must be one of ``allowed``. These are in lower case."""
+        """Return the value in lower case, which must be one of ``allowed``."""
         value = (self.text(name) or default).strip().lower()
         if value not in allowed:
             raise self._error(name, f"one of {', '.join(allowed)}")
         return value
 
     def protocol(self) -> MessageRegistry:
-        """Return the messages of the generated package that the option ``protocol`` names. The default is Kafka's
-        package."""
+        """Return the messages of the generated package given by the option ``protocol``, by default Kafka's."""
         try:
             return registry((self.text("protocol") or "kwire_kafka").strip())
         except (ImportError, ValueError) as error:
@@ -118,14 +117,14 @@ class Options:
         return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE
 
     def number(self, name: str, default: int, least: int = 0) -> int:
-        """Return a whole number of at least ``least``."""
+        """Return an integer of at least ``least``."""
         value = (self.text(name) or str(default)).strip()
         if not re.fullmatch(r"\d+", value) or int(value) < least:
             raise self._error(name, f"a whole number, {least} or more")
         return int(value)
 
     def size(self, name: str, default: int) -> int:
-        """Return a number of bytes, which may have a unit k, m or g, such as ``64m``."""
+        """Return a number of bytes. The value may have a unit k, m or g, such as ``64m``."""
         match = _SIZE.fullmatch((self.text(name) or str(default)).strip())
         size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
         if not size:
@@ -133,7 +132,7 @@ class Options:
         return size
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a comma-separated list, stripped."""
+        """Return the parts of a comma-separated list without surrounding spaces."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def ports(self, name: str) -> frozenset[int]:
@@ -148,15 +147,16 @@ class Options:
         return frozenset(ports)
 
     def duration(self, name: str) -> int:
-        """Return seconds from a number with the unit s, m or h, such as ``90s``. A missing option gives 0."""
+        """Return a duration in seconds. The value has a unit s, m or h, such as ``90s``. Return 0 if the option is
+        missing."""
         value = (self.text(name) or "0s").strip()
         if not (match := re.fullmatch(r"(\d+)\s*([smh])", value)) or (self.text(name) and not int(match[1])):
             raise self._error(name, "a time, such as 90s, 10m or 1h")
         return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
     def time(self, name: str) -> float | None:
-        """Return seconds since the epoch, from a number or an ISO date with an optional time. The default zone is
-        UTC."""
+        """Return a time in seconds since the epoch. The value is this number, or an ISO date with an optional time,
+        by default in UTC."""
         value = (self.text(name) or "").strip()
         if not value:
             return None
@@ -170,7 +170,7 @@ class Options:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     def time_zone(self, name: str) -> tzinfo:
-        """Return a zone by its name in the time zone database or its offset from UTC. The default is UTC."""
+        """Return the time zone with this name in the tz database or this offset from UTC. The default is UTC."""
         value = (self.text(name) or "UTC").strip()
         if value.upper() in ("UTC", "Z", "GMT"):
             return UTC
@@ -181,8 +181,8 @@ class Options:
             raise self._error(name, "a time zone, such as Europe/Berlin, UTC or +02:00") from None
 
     def files(self) -> list[str]:
-        """Return the files named by ``path`` and ``paths``, with the files in folders and the matches of patterns, at
-        any depth.
+        """Return the files given by ``path`` and ``paths``. Folders are searched recursively, and patterns are
+        expanded.
 
         Each file is listed once. As in Spark, files in folders whose names start with ``.`` or ``_`` are left out.
         Raises :class:`OptionError` if a path does not exist, a pattern has no match, or no path is given.
@@ -195,7 +195,7 @@ class Options:
         return list(dict.fromkeys(file for path in paths for file in _files(path)))
 
     def paths(self) -> list[str]:
-        """Return the values of ``path`` and ``paths``, without ``file:``."""
+        """Return the values of ``path`` and ``paths``, without the prefix ``file:``."""
         paths = [self._values["path"]] if self._values.get("path") else []
         if several := self._values.get("paths"):
             try:
@@ -209,9 +209,9 @@ class Options:
 
 
 def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
-    """Return the arguments of a function for a table as options, with or without ``_`` in names.
+    """Return the keyword arguments of a table function as options. Names may contain ``_``.
 
-    Raises :class:`OptionError` for a name that no source of the table has.
+    Raises :class:`OptionError` for an option that none of the table's sources has.
     """
     known = {name for kind in KINDS[table] for name in OPTIONS[kind]} - {*_OWN}
     texts = {name.replace("_", ""): str(value) for name, value in options.items()}
@@ -220,7 +220,7 @@ def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
 
 
 def only(options: Mapping[str, str], *kinds: str) -> dict[str, str]:
-    """Return the options that inputs of one of the kinds have, with or without ``_`` in names."""
+    """Return those options that apply to one of these types of input. Names may contain ``_``."""
     known = {name.lower() for kind in kinds for name in OPTIONS[kind]}
     return {name: value for name, value in options.items() if name.replace("_", "").lower() in known}
 
@@ -232,7 +232,7 @@ def _refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
 
 
 def _local(path: str) -> str:
-    """Return a name without ``file:``."""
+    """Return a path without the prefix ``file:``."""
     return re.sub(r"^file:(//[^/]*(?=/))?", "", path, flags=re.IGNORECASE) if _FILE.match(path) else path
 
 

@@ -1,5 +1,5 @@
-"""Reasons why bytes of a connection were not read, and advice for each. The reasons are the values of ``problem`` in
-rows with ``unread``. The reason of a request is also here whose connection the server closed without a response."""
+"""Reasons why bytes of a connection were not read, with advice for each. They are the values of ``problem`` in rows
+with ``unread``. One reason is for a request: the server closed its connection without a response."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 
 MIN_COVERAGE = 90.0
-"""Percentage of bytes and of connections below which a report is incomplete, unless the user sets another limit."""
+"""Minimum percentage of bytes and of connections that a complete report is based on, unless the user sets another."""
 
 CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""Reason of a request in a capture that the server refused. The oldest request in flight looks the same when a server
-stops. Later requests of a client that does not wait, and requests at the end of a capture, look different."""
+"""Reason in a capture if a server refused a request. The oldest request in flight when a server stops looks the same.
+Pipelined requests, and requests at the end of a capture, look different."""
 
 MISSING = "bytes are missing in the capture"
 PARTIAL = "requests and responses are cut off, but known by their headers"
@@ -26,11 +26,11 @@ OTHER_SECRETS = "the secrets in the key log do not fit"
 HANDSHAKE_LOST = "its handshake was not captured whole"
 ENDED_EARLY = "it ended in its handshake"
 NO_LIBRARY = "to decrypt it by the secrets in the capture, install kwire[tls]"
-"""Reason why a connection was not decrypted although its secrets are available."""
+"""Reason why a connection was not decrypted although its secrets are known."""
 LIKE_TLS = f"{TLS}, by the looks of its packets"
 
 NOT_READ = "not read: "
-"""Prefix of the name of an encapsulation whose packets may contain TCP."""
+"""Prefix of the reason that names an encapsulation whose packets may contain TCP."""
 SHORT = "fewer bytes of packets were captured than their headers have"
 CUT_IN_TUNNEL = "a tunnel has only the beginnings of packets in it"
 FRAGMENTS_LOST = "IP fragments are missing in the capture"
@@ -61,5 +61,5 @@ _ADVICE = {
 
 
 def advice(reason: str) -> str:
-    """Return what the user can do about a reason. The text is empty if no advice is known."""
+    """Return advice on what to do about a reason, or an empty string if there is none."""
     return next((text for known, text in _ADVICE.items() if reason.startswith(known)), "")

@@ -1,7 +1,7 @@
-"""Rows as tuples built by column name, their Arrow batches, and the needed columns and rows of a table.
+"""Rows as tuples built by column name, their Arrow batches, and the selection of columns and rows.
 
-A row is a tuple, but only this module depends on the order of its values: ``Layout.row`` is a function,
-compiled once per table, with a keyword for each column. Columns that are not given are null.
+Only this module depends on the order of the values in a row. ``Layout.row`` is a function that is compiled once per
+table and has a keyword argument per column. Columns that are not given are null.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 Build = Callable[..., Row]
 BINARY = pa.binary()
 BATCH_BYTES = 4 << 20
-"""Bytes of rows that are written, stored or decoded at a time."""
+"""Maximum size in bytes of rows to write, store or decode at a time."""
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -40,13 +40,13 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 class Layout:
-    """The order of the values in the rows of a table.
+    """The order of values in the rows of a table.
 
-    Without ``own``, a row has a value for each column. With ``own``, only these are values of the row; the first
-    value is a tuple of all other columns, made by ``shared_row``. Rows of the same client and API share it, which
-    makes rows cheap: Arrow columns are made from the few distinct ones.
+    Without ``own``, a row has a value for each column. With ``own``, a row starts with a tuple, made by
+    ``shared_row``, of all other columns, followed by the values of these columns. Rows of the same client and API
+    share the tuple, which makes rows cheap: its Arrow columns are built from the few distinct tuples.
 
-    ``row`` makes a row from columns by name, with ``own`` from the shared tuple and the row's own columns.
+    ``row`` makes a row from columns by name. With ``own``, it needs the shared tuple and the row's own columns.
     """
 
     __slots__ = ("full", "name", "own", "row", "shared", "shared_row")
@@ -64,18 +64,18 @@ class Layout:
         return layout_named, (self.name,)
 
     def getter(self, column: str) -> Callable[[Row], Any]:
-        """Return a function that returns the value of a row in ``column``."""
+        """Return a function that returns a row's value in ``column``."""
         if (index := self.own.get(column)) is not None:
             return itemgetter(index)
         index = self.shared[column]
         return lambda row: row[0][index]
 
     def value(self, row: Row, column: str) -> Any:
-        """Return the value of a row in ``column``."""
+        """Return a row's value in ``column``."""
         return self.getter(column)(row)
 
     def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
-        """Return a row that reports broken input and its position, with ``more`` columns."""
+        """Return a row that reports broken input and its position, with the values of ``more`` columns."""
         columns = {"source": source, "position": position, "problem": reason, **more}
         if not self.shared:
             return self.row(**columns)
@@ -83,8 +83,8 @@ class Layout:
         return self.row(self.shared_row(**columns), **own)
 
     def batch(self, rows: Sequence[Row], schema: pa.Schema | None = None) -> pa.RecordBatch:
-        """Return rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit into
-        their column become null."""
+        """Return rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit their
+        column become null."""
         schema = self.full if schema is None else schema
         if not schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
@@ -140,7 +140,7 @@ LAYOUTS = {
         Layout("packets", PACKETS),
     )
 }
-"""Layouts by name. Exchanges of request logs share no columns, since each line may be of another client."""
+"""Layouts by name. Exchanges from request logs share no columns, since each line may be from another client."""
 
 
 def exchange_row(
@@ -157,7 +157,7 @@ def exchange_row(
     request: bytes | None,
     response: bytes | None,
 ) -> Row:
-    """Return the same row as ``row`` of the layout of exchanges, faster."""
+    """Return the same row as ``row`` of the layout of exchanges, but faster."""
     own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
     return (shared, *own, request_size, response_size, request, response, None, None)
 
@@ -169,8 +169,8 @@ def layout_named(name: str) -> Layout:
 def by_bytes(
     batch: pa.RecordBatch, most: int = BATCH_BYTES, size: Callable[[pa.RecordBatch], int] = attrgetter("nbytes")
 ) -> Iterator[pa.RecordBatch]:
-    """Split the rows of a batch into batches of at most ``most`` bytes, or of one row. ``size`` returns the bytes of
-    a batch."""
+    """Divide a batch into batches of at most ``most`` bytes or one row. ``size`` returns the size of a batch in
+    bytes."""
     if batch.num_rows > 1 and size(batch) > most:
         half = batch.num_rows // 2
         yield from by_bytes(batch.slice(0, half), most, size)
@@ -186,7 +186,7 @@ def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: 
 
 
 def micros(time: float) -> int:
-    """Return microseconds since the epoch, from seconds."""
+    """Return a time in seconds as an integer in microseconds."""
     return int(time * 1e6 + 0.5)
 
 
@@ -206,11 +206,12 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
 
 
 class Condition(NamedTuple):
-    """Test of the values of ``column``, or its negation. Times are in microseconds.
+    """Condition on the values in ``column``, or its negation. Times are in microseconds since the epoch.
 
-    ``test`` is ``= < <= > >= in``, or for strings ``starts with``, ``ends with``, ``contains``, with ``value``; or
-    ``null`` without. As in SQL, null satisfies only the test ``null``, and no negation. It is a tuple because workers
-    of Spark unpickle it: a frozen dataclass that mypyc compiled cannot be unpickled.
+    ``test`` is ``=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``, for strings also ``starts with``, ``ends with`` or
+    ``contains``, or the test ``null``, which has no ``value``. As in SQL, null satisfies only the test ``null``, and
+    no negation. This is a tuple because Spark's workers unpickle it, and frozen dataclasses compiled by mypyc cannot
+    be unpickled.
     """
 
     column: str
@@ -225,18 +226,19 @@ class Condition(NamedTuple):
 
 
 def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
-    """Return whether rows with these values in some of their columns can satisfy the conditions. Tests for null are
-    ignored, because a row that reports broken input has null in most columns."""
+    """Return whether rows with these values in some columns can satisfy the conditions. Tests for null are ignored,
+    because most columns of a row that reports broken input are null."""
     return all(
         test.test == "null" or test.column not in known or test.holds(known[test.column]) for test in conditions
     )
 
 
 class Projection:
-    """Columns of ``schema`` (by default all) in the rows of a table that satisfy all ``conditions``.
+    """Selects columns of ``schema`` (by default all) in those rows of a table that satisfy all ``conditions``.
 
-    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are the columns to compute: the columns
-    of the schema and of the conditions, which are on scalar columns. ``protocol`` has the messages, to decode them.
+    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are the columns to compute, which are
+    those of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides the
+    messages for decoding.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")
@@ -255,12 +257,12 @@ class Projection:
         self.columns = frozenset(self.schema.names) | {condition.column for condition in conditions}
 
     def rows(self, rows: list[Row]) -> list[Row]:
-        """Return the rows that satisfy the conditions."""
+        """Return the rows that satisfy all conditions."""
         if not self.conditions:
             return rows
         tests = [(self.layout.getter(condition.column), condition) for condition in self.conditions]
         return [row for row in rows if all(condition.holds(get(row)) for get, condition in tests)]
 
     def batch(self, rows: Sequence[Row]) -> pa.RecordBatch:
-        """Return rows as an Arrow batch of the needed columns."""
+        """Return rows as an Arrow batch with the columns of ``schema``."""
         return self.layout.batch(rows, self.schema)

@@ -1,4 +1,4 @@
-"""The columns of the tables, as Arrow schemas. A column's metadata has its description under ``comment``.
+"""Columns of the tables, as Arrow schemas. The metadata key ``comment`` holds a column's description.
 
 ==============  =====================================================================================================
 ``FRAMES``      frames and other events of connections
@@ -10,7 +10,7 @@
 ==============  =====================================================================================================
 
 The last column of the tables that sources return is ``problem``. It is null, except in rows that report broken input.
-Such a row has the problem there, and its place in ``source`` and ``position``. Most of its other columns are null.
+These describe the problem there, and locate it in ``source`` and ``position``. Most of their other columns are null.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 HEADERS = pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()}))
 
 Column = tuple[str, pa.DataType, str]
-"""Name, type and description."""
+"""Name, type and description of a column."""
 
 
 def schema(*columns: Column) -> pa.Schema:
-    """Return an Arrow schema of these columns."""
+    """Return an Arrow schema with these columns."""
     return pa.schema([pa.field(name, kind, metadata={"comment": comment}) for name, kind, comment in columns])
 
 
@@ -183,8 +183,8 @@ CLIENTS = schema(
     ("begun", pa.int64(), "Number of connections whose first request is among them (captures)."),
 )
 COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection", "unread", "problem"))])
-"""Columns of requests that were counted where they were read. These are CLIENTS with the problems among them. The row
-of a single connection has its name instead of the number of connections."""
+"""Columns of requests that were counted while reading: CLIENTS, including rows for problems. Rows of a single
+connection have its name instead of the number of connections."""
 PROBLEMS = schema(
     ("problem", pa.string(), "Description of input that could not be read, with the reason."),
     ("places", pa.int64(), "Number of places, or of packets, with this problem."),

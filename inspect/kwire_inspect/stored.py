@@ -1,8 +1,8 @@
-"""Tables that an earlier run wrote, as inputs: their origin, and the tables of a folder.
+"""Tables of an earlier run as inputs: finding them in folders, and reading their origin.
 
-A table is a folder with Parquet files and a marker, which describes the origin of the table. Reports on tables
-therefore begin as reports on captures and logs do. A table is recognized by its marker and its columns, whatever its
-name is.
+A table is a folder with Parquet files and a marker, which describes the table's origin. Reports on tables can thus
+start with the same description of the inputs as reports on captures and logs. A table is recognized by its marker and
+its columns, regardless of its name.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MARKER = "_kwire"
-"""File name of the marker of a written table. Spark ignores names that start with ``_``."""
+"""File name of a written table's marker. Spark ignores names that start with ``_``."""
 MAX_MARKER = 64 << 20
-"""Maximum bytes of a marker."""
+"""Maximum size of a marker in bytes."""
 SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "problems": PROBLEMS, "exchanges": EXCHANGES}
-"""Tables that reports can read."""
+"""Columns of each kind of table that reports can read."""
 _ALWAYS = {
     "clients": {*CLIENTS.names} - {"bytes", "begun"},
     "problems": {*PROBLEMS.names},
     "exchanges": {*EXCHANGES.names} - {"unread", "packets"},
 }
-"""Their columns, without columns that the first versions of kwire did not write."""
+"""Columns that each of them must have. The first versions of kwire did not write the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Origin of a table: ``inputs`` in words, and the ``skipped`` files with the reasons.
+    """Origin of a table: a description of the ``inputs``, and the ``skipped`` files with reasons.
 
-    ``written`` is the same for all tables of one run, and empty if it is unknown.
+    ``written`` is equal in all tables of a run. It is empty if unknown.
     """
 
     inputs: str = ""
@@ -50,8 +50,8 @@ class Origin:
 
     @classmethod
     def read(cls, folder: Path) -> Origin | None:
-        """Read the marker of a folder. An empty marker gives an empty origin. Return ``None`` if it is no marker of a
-        table."""
+        """Return the origin in a folder's marker. Return an unknown origin for an empty marker, and ``None`` if there
+        is no marker of a table."""
         try:
             with regular(folder / MARKER).open("rb") as file:
                 return cls.of(file.read(MAX_MARKER) or UNKNOWN.marker())
@@ -60,7 +60,8 @@ class Origin:
 
     @classmethod
     def of(cls, marker: bytes) -> Origin | None:
-        """Read a marker. Return ``None`` if it is no marker of a table, such as the list in a folder of reports."""
+        """Return the origin in a marker, or ``None`` if it is not a table's marker. Folders of reports have other
+        markers."""
         try:
             found = json.loads(marker)
             skipped = tuple((str(path), str(reason)) for path, reason in found["skipped"])
@@ -74,7 +75,8 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """Table of ``kind``, a name in :data:`SCHEMAS`. ``complete`` is true if the table has all columns of its kind."""
+    """A table of ``kind``, a key of :data:`SCHEMAS`. ``complete`` is true if the table has all columns of its
+    kind."""
 
     path: str
     kind: str
@@ -87,18 +89,18 @@ class StoredTable:
 
     @property
     def run(self) -> tuple[str, Path]:
-        """Key that all tables of the same run and folder share."""
+        """Key shared by all tables of the same run and folder."""
         return self.origin.written, Path(self.path).parent
 
     @property
     def size(self) -> int:
-        """Size in bytes on disk."""
+        """Size on disk in bytes."""
         return sum(file.stat().st_size for file in self.files)
 
 
 def stored_tables(path: str) -> list[StoredTable]:
-    """Return the tables directly in a folder that reports can read. If the folder itself is a table, return it with
-    the problems in the same parent folder."""
+    """Return the tables in a folder that reports can read, not searching subfolders. If the folder is itself a table,
+    return it. A table of clients comes with the table of problems beside it."""
     folder = Path(path)
     if not folder.is_dir():
         return []
@@ -108,7 +110,7 @@ def stored_tables(path: str) -> list[StoredTable]:
 
 
 def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
-    """Return the tables of clients among these tables, each once, and the problems of the same runs."""
+    """Return the distinct tables of clients among these tables, and the tables of problems from the same runs."""
     tables = list(tables)
     clients = {table.path: table for table in tables if table.kind == "clients"}
     runs = {table.run for table in clients.values()}
@@ -117,8 +119,8 @@ def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
 
 
 def are_complete(tables: Iterable[StoredTable]) -> bool:
-    """Return whether tables report the unread input. All columns must exist, and each table of clients needs its
-    table of problems."""
+    """Return whether tables also report unread input. For this they need all columns, and tables of clients need
+    their tables of problems."""
     tables = list(tables)
     with_problems = {table.run for table in tables if table.kind == "problems"}
     return all(table.complete and (table.kind != "clients" or table.run in with_problems) for table in tables)

@@ -1,8 +1,8 @@
 """The engines that can run a command: local processes or Spark.
 
-The local engine needs no Java and reports on small inputs in seconds. Both engines produce the same tables as
-``tables.relations``, which answer the same queries. The package ``kwire_spark`` provides the Spark engine through an
-entry point.
+The local engine needs no Java and reports on small inputs in seconds. Both engines produce the same tables, and both
+implement ``tables.relations``, so they answer the same queries. The package ``kwire_spark`` provides the Spark engine
+through an entry point.
 """
 
 from __future__ import annotations

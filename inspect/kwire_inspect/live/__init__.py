@@ -1,1 +1,1 @@
-"""Packets as they arrive: captures on interfaces, and reports that are renewed while packets come."""
+"""Processes packets as they arrive: captures on network interfaces, and reports that are renewed meanwhile."""

@@ -1,7 +1,7 @@
-"""Captures packets of this machine's interfaces with dumpcap or tcpdump, as files that a stream reads.
+"""Captures packets on network interfaces with dumpcap or tcpdump, as files that a stream reads.
 
-These programs have rights that this process does not need. Each writes to a pipe, so it needs only the right to
-capture, and ends with this process. The bytes of the pipe are cut into files in a private folder.
+These programs can have privileges that this process does not need. Each writes to a pipe, so it needs only the
+privilege to capture and ends with this process. The bytes from the pipe are divided into files in a private folder.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring
 from kwire_inspect.options import OptionError
 
 PROGRAMS = ("dumpcap", "tcpdump")
-"""Programs that capture, in order of preference. Only dumpcap can have a right to capture that its user lacks."""
+"""Capture programs in order of preference. Only dumpcap can have a capture privilege that its user lacks."""
 ANY = "any"
 WHOLE = 262_144
-"""Maximum snap length of both programs, in bytes: whole packets."""
+"""Maximum snap length of both programs in bytes, which keeps packets whole."""
 KERNEL_MB = 32
-"""Megabytes of the kernel's buffer, in which packets wait for the program."""
+"""Size in megabytes of the kernel buffer from which the program reads packets."""
 STARTING, STOPPING = 20.0, 10.0
 ASKED_EVERY = 30.0
-"""Seconds between two queries of tcpdump for the number of dropped packets. dumpcap reports it at its end."""
+"""Seconds between requests to tcpdump for the number of dropped packets. dumpcap reports it only when it ends."""
 READ_BYTES = 1 << 16
 TICK = 0.25
-"""Seconds between two checks whether a file has to end, if no packets come."""
+"""Seconds between checks whether to finish a file while no packets arrive."""
 TOLD_LINES = 40
 
 _DROPPED = re.compile(r"received/dropped on interface '.*': \d+/(\d+) \(|(\d+) packets? dropped by kernel")
@@ -46,11 +46,11 @@ _NO_RIGHT = re.compile(r"permission|not permitted|must be root", re.IGNORECASE)
 
 
 class CaptureError(KwireError):
-    """The capture fails or has ended. The message has the reason, and the remedy."""
+    """The capture cannot start or has ended. The message has the reason and advice."""
 
 
 def program() -> str:
-    """Return the path of the first of ``PROGRAMS`` that is installed."""
+    """Return the path of the first installed program among ``PROGRAMS``."""
     for name in PROGRAMS:
         if found := shutil.which(name):
             return found
@@ -61,9 +61,9 @@ def program() -> str:
 
 
 def check_interfaces(names: Sequence[str]) -> None:
-    """Raise ``OptionError`` for a name without an interface.
+    """Raise ``OptionError`` for a name that is not a network interface.
 
-    The programs would also accept other things, such as pipes and addresses of other machines.
+    The programs would also accept pipes and addresses of other machines.
     """
     known = [name for _, name in socket.if_nameindex()]
     for name in names:
@@ -72,10 +72,10 @@ def check_interfaces(names: Sequence[str]) -> None:
 
 
 class InterfaceCapture:
-    """Captures on interfaces within a ``with`` block. A stream of ``folder`` has the packets.
+    """Captures packets on interfaces during a ``with`` block. A stream over ``folder`` reads them.
 
-    ``pcap_filter`` is a filter of libpcap. ``snap_length`` is the number of bytes to keep of each packet. ``stop``
-    ends the capture earlier: then all packets are in ``folder``.
+    ``pcap_filter`` is a libpcap filter. ``snap_length`` is the number of bytes to keep of each packet. ``stop`` ends
+    the capture early and writes all captured packets to ``folder``.
     """
 
     def __init__(
@@ -104,23 +104,23 @@ class InterfaceCapture:
 
     @property
     def dropped(self) -> int:
-        """Number of dropped packets, as far as the programs have reported it."""
+        """Number of dropped packets, as far as reported by the programs."""
         return sum(capture.dropped for capture in self._captures)
 
     @property
     def problem(self) -> str:
-        """Reason why a program ended before it was stopped, empty if all run."""
+        """Reason why a program ended before it was stopped. Empty while all programs run."""
         return next((problem for capture in self._captures if (problem := capture.problem)), "")
 
     def stop(self) -> None:
-        """End the programs, and finish the files."""
+        """Terminate the programs and finish the files."""
         for capture in self._captures:
             capture.stop()
 
 
 def command(program: str, interface: str, pcap_filter: str, snap_length: int) -> list[str]:
-    """Return the command that captures on an interface and writes pcap to standard output. No text becomes an
-    option."""
+    """Return the command that captures on an interface and writes pcap to standard output. The filter cannot add
+    options."""
     common = [program, "-i", interface, "-s", str(snap_length), "-w", "-"]
     if Path(program).name == "dumpcap":
         chosen = ["-f", pcap_filter] if pcap_filter else []
@@ -129,7 +129,7 @@ def command(program: str, interface: str, pcap_filter: str, snap_length: int) ->
 
 
 class _Capture:
-    """A program on an interface, with threads for its output and its messages."""
+    """Capture program for one interface, with threads that read its output and its messages."""
 
     def __init__(self, command: list[str], interface: str, ring: Ring) -> None:
         self._command, self._interface = command, interface
@@ -156,7 +156,7 @@ class _Capture:
         return f"{ended}: {said}" if said else ended
 
     def start(self) -> None:
-        """Run the program in its own session, so that Ctrl-C in the terminal only reaches this process."""
+        """Start the program in its own session, so that Ctrl-C in the terminal reaches only this process."""
         try:
             self._process = subprocess.Popen(
                 self._command,
@@ -173,7 +173,7 @@ class _Capture:
             thread.start()
 
     def wait_until_started(self) -> None:
-        """Raise ``CaptureError`` if the program does not capture. The head of a file shows that it does."""
+        """Wait until the program has written a pcap header. Raise ``CaptureError`` if it does not."""
         self._began.wait(STARTING)
         if self._cutter.begun:
             return
@@ -188,7 +188,7 @@ class _Capture:
         raise kind(f"{self._name} does not capture on {self._interface}: {said}")
 
     def stop(self) -> None:
-        """End the program by its own id, and wait until its output is in files."""
+        """Terminate the program, and wait until its output is in files."""
         self._stopped, process = True, self._process
         if process is None:
             return
@@ -203,7 +203,7 @@ class _Capture:
                 continue
 
     def _complaint(self) -> str:
-        """Return the first line of the program's messages that reports a problem."""
+        """Return the program's first message that reports a problem, or an empty string."""
         lines = [line for line in self._said if not _IDLE_TALK.match(line)]
         return lines[0].removeprefix(f"{self._name}: ") if lines else ""
 
@@ -219,7 +219,7 @@ class _Capture:
                         self._cutter.dropped_by_kernel(int(match[1] or match[2]))
 
     def _copy(self) -> None:
-        """Copy the bytes of the pipe. End the program if they cannot be written."""
+        """Copy the bytes from the pipe to files. Terminate the program if they cannot be written."""
         assert self._process is not None
         assert self._process.stdout is not None
         asks = self._name == "tcpdump" and sys.platform == "linux"
@@ -240,7 +240,7 @@ class _Capture:
             except (OSError, NoCaptureError) as error:
                 self._failure = str(error)
                 process.terminate()
-        self._threads[0].join(STOPPING)  # the listener: its last message is the number of dropped packets
+        self._threads[0].join(STOPPING)  # the listener thread, whose last message has the number of dropped packets
         try:
             cutter.close()
         except OSError as error:

@@ -1,4 +1,5 @@
-"""Cuts pcap from a pipe into files of bounded size, in a folder of bounded size. The reader removes the files."""
+"""Divides pcap data from a pipe into files. The sizes of the files and of their folder are bounded. The reader
+removes files."""
 
 from __future__ import annotations
 
@@ -16,15 +17,15 @@ from kwire_inspect.capture.pcap import BELIEVED, HEADER, MAGICS, MODIFIED
 from kwire_inspect.capture.pcapng import IFDROP, INTERFACE, SECTION, STATISTICS
 
 FILE_SECONDS, FILE_BYTES = 1.0, 8 << 20
-"""Maximum seconds and bytes of a file."""
+"""Maximum duration of a file in seconds, and maximum size in bytes."""
 
 
 class NoCaptureError(Exception):
-    """The bytes of the pipe are not pcap."""
+    """The data from the pipe is not pcap."""
 
 
 class Ring:
-    """A folder for files. Files whose names begin with a dot are still written."""
+    """A folder for capture files. Files whose names start with a dot are still being written."""
 
     def __init__(self, folder: Path, most: int) -> None:
         self.folder = folder
@@ -33,7 +34,7 @@ class Ring:
 
     @property
     def has_room(self) -> bool:
-        """Return whether another file is within the limit."""
+        """Return whether the folder has room for another file."""
         used = 0
         for entry in os.scandir(self.folder):
             with suppress(FileNotFoundError):  # read and removed meanwhile
@@ -41,37 +42,37 @@ class Ring:
         return used + FILE_BYTES <= self._most
 
     def name(self, interface: str) -> str:
-        """Return a new name, by time."""
+        """Return a new file name. Names sort by time."""
         return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{next(self._numbers):06}-{quote(interface, safe='')}"
 
 
 class Cutter:
-    """The files of one interface. Packets without room are dropped and counted."""
+    """Writes the files of one interface. If the folder has no room, packets are dropped and counted."""
 
     def __init__(self, ring: Ring, interface: str) -> None:
         self.begun = False
         self._ring, self._interface = ring, interface
         self._head = self._rest = b""
         self._sizes = struct.Struct("")
-        self._packet = 16  # bytes of the head of a packet
+        self._packet = 16  # size of a packet header in bytes
         self._file: BinaryIO | None = None
         self._name = ""
-        self._due = 0.0  # end of the file, or of the time without room
+        self._due = 0.0  # when to end the file, or to look for room again
         self._tells = 0.0  # earliest time of the next report of dropped packets
         self._written = 0
         self._by_kernel = self._here = self._told = 0  # numbers of dropped packets
 
     @property
     def dropped(self) -> int:
-        """Number of missing packets, as far as it is known."""
+        """Number of dropped packets, as far as known."""
         return self._by_kernel + self._here
 
     def dropped_by_kernel(self, packets: int) -> None:
-        """Note the number of packets that the kernel has dropped since the beginning."""
+        """Record the total number of packets that the kernel has dropped."""
         self._by_kernel = max(packets, self._by_kernel)
 
     def add(self, data: bytes) -> None:
-        """Add bytes. Raise ``NoCaptureError`` if they are not pcap."""
+        """Add pcap data. Raise ``NoCaptureError`` if it is not pcap."""
         buffer = self._rest + data
         if not self.begun:
             if len(buffer) < HEADER:
@@ -92,7 +93,7 @@ class Cutter:
             self._write(buffer[:at], packets)
 
     def rotate(self) -> None:
-        """End a file that is old or large enough, so that it is read."""
+        """Finish the file if it is old or large enough, so that it can be read."""
         now = time.monotonic()
         if now >= self._due or self._written >= FILE_BYTES:
             self._finish()
@@ -101,7 +102,7 @@ class Cutter:
             self._tells = now + FILE_SECONDS
 
     def close(self) -> None:
-        """End the last file. Leave out the bytes of an incomplete packet."""
+        """Finish the last file. Discard an incomplete packet at its end."""
         self._finish()
         self._tell()
 
@@ -139,7 +140,8 @@ class Cutter:
             self._publish(self._name)
 
     def _tell(self) -> None:
-        """Write the number of packets dropped since the last report, as a file that is read like all files."""
+        """Write the number of packets dropped since the last report to a pcapng file, which is read like the other
+        files."""
         if (dropped := self.dropped - self._told) <= 0:
             return
         name = f"{self._ring.name(self._interface)}-dropped.pcapng"
@@ -152,7 +154,7 @@ class Cutter:
 
 
 def statistics(interface: str, dropped: int) -> bytes:
-    """Return a pcapng file without packets that has the number of dropped packets."""
+    """Return a pcapng file that has no packets, only the number of dropped packets."""
     section = _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     described = _block(INTERFACE, struct.pack("<HHI", 1, 0, 0) + _option(2, interface.encode(errors="replace")))
     micros = time.time_ns() // 1000
