@@ -1,4 +1,4 @@
-"""Spark as an engine for the commands of ``kwire_inspect``, which finds it by its entry point."""
+"""Spark as an engine for the commands of ``kwire_inspect``, which find it through its entry point."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_inspect.command.engines import PARQUET, Written
 from kwire_inspect.options import OptionError
 from kwire_inspect.tables.files import DATE
-from kwire_spark import relations as relations  # registers DataFrames
+from kwire_spark import relations as relations  # registers the backend for DataFrames
 from kwire_spark.output import checked_output
 from kwire_spark.types import spark_schema
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 AT_ONCE = 4
-"""Number of typed tables that are written in parallel. Small tables need longer to start than to write."""
+"""Number of typed tables to write in parallel. For small tables, most of the time is spent on starting a job."""
 
 
 class SparkEngine:
-    """Spark, started when it is needed."""
+    """Engine that starts Spark when it is first needed."""
 
     told = "Read by Spark."
     checked_output = staticmethod(checked_output)
@@ -70,7 +70,7 @@ class SparkEngine:
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         from kwire_spark.reading import read_counted
 
-        self.brief = True  # few rows pass through Java, whatever the size of the inputs
+        self.brief = True  # few rows pass through Java, regardless of the size of the inputs
         return read_counted(inputs, spark=self.session, **options)
 
     def cached(self, table: Any) -> Relation:
@@ -88,7 +88,7 @@ class SparkEngine:
         reader = self.session.read.format(self.table_format)
         if self.table_format == PARQUET:
             reader = reader.schema(spark_schema([*schema, *([pa.field(DATE, pa.date32())] if by_date else [])]))
-            # a dated table without rows has no file; written without dates, it has one, with its columns
+            # an empty table partitioned by date has no file; written without partitions, it has one with its columns
             if by_date and reader.load(path).isEmpty():
                 write(few.limit(0), folder, name, origin=origin)
         stored = reader.load(path)
@@ -114,8 +114,7 @@ class SparkEngine:
 
 
 def _check_format(session: Any, name: str) -> None:
-    """Raise :class:`OptionError` for a format that Spark does not have. Otherwise the write would fail after all
-    work."""
+    """Raise :class:`OptionError` if Spark does not have this format. Writing would otherwise fail only at the end."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     sources = session._jvm.org.apache.spark.sql.execution.datasources.DataSource

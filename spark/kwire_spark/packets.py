@@ -1,4 +1,4 @@
-"""TCP packets as rows: a stream passes them from the source of packets to the reassembly of connections."""
+"""TCP packets as rows, which a stream passes from the packet source to the reassembly of connections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _LAYOUT = LAYOUTS["packets"]
 
 
 def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS) -> Iterator[pa.RecordBatch]:
-    """Yield packets as batches with columns of ``PACKETS``. Broken parts of a file become rows with a ``problem``."""
+    """Yield packets as Arrow batches with columns of ``PACKETS``. Broken parts of a file become rows with a
+    ``problem``."""
     rows: list[Row] = []
     size = 0
     for one in found:
@@ -37,7 +38,7 @@ def packet_batches(found: Iterable[Packet | Broken], schema: pa.Schema = PACKETS
 
 
 def packet_of(row: Any) -> Packet:
-    """Return the packet of a row of ``PACKETS``, with its time as ``micros``."""
+    """Return the packet in a row of ``PACKETS`` whose time is in the column ``micros``."""
     return Packet(
         bytes(row.key),
         row.micros / 1e6,

@@ -1,9 +1,8 @@
-"""Files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.schemas`.
+"""Reads files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.schemas`.
 
-The arguments of each function are paths, as for :func:`kwire_inspect.inputs.find`, or its ``Inputs``. Each function
-reads the files of the matching types, or tables that an earlier run wrote. Without any, the DataFrame is empty. Only
-``columns`` are computed, all by default. Further options are the options of the sources, with or without ``_`` in
-names.
+Each function accepts paths, as :func:`kwire_inspect.inputs.find` does, or the ``Inputs`` that it returned. The
+function reads the files of matching types, or tables that an earlier run wrote. Without any, the DataFrame is empty.
+Only ``columns`` are computed, by default all. Keyword arguments are options of the sources and may contain ``_``.
 """
 
 from __future__ import annotations
@@ -37,48 +36,48 @@ SOURCES = {
     "logs": "kafka_log",
     "metrics": "kafka_metrics",
 }
-"""Source of each kind of input."""
+"""Spark data source for each type of input."""
 
 
 def read_frames(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Read the events on the connections of captures, as ``columns.FRAMES``."""
+    """Return the events on captured connections, as ``columns.FRAMES``."""
     return _read(paths, "frames", FRAMES, columns, spark, options)
 
 
 def read_exchanges(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Read requests with their responses, from captures and request logs, as ``columns.EXCHANGES``."""
+    """Return requests with their responses from captures and request logs, as ``columns.EXCHANGES``."""
     return _read(paths, "exchanges", EXCHANGES, columns, spark, options)
 
 
 def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """Read requests with their responses, counted where they are read, as ``counting.COUNTED``. ``tables.clients``
-    needs only these counts."""
+    """Return counts of requests with their responses, as ``counting.COUNTED``. The workers that read them count them.
+    ``tables.clients`` needs only these counts."""
     return _read(paths, "exchanges", COUNTED, (), spark, options)
 
 
 def read_refusals(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Read requests that a broker refused, from server logs, as ``columns.REFUSALS``."""
+    """Return requests that a broker refused from server logs, as ``columns.REFUSALS``."""
     return _read(paths, "refusals", REFUSALS, columns, spark, options)
 
 
 def read_records(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Read records of log segments and snapshots, as ``columns.RECORDS``."""
+    """Return records of log segments and snapshots, as ``columns.RECORDS``."""
     return _read(paths, "records", RECORDS, columns, spark, options)
 
 
 def read_clients(
     *paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option
 ) -> Clients[DataFrame]:
-    """Read clients that were counted before, by brokers in their metrics or in tables, and their problems."""
-    passed(options, "metrics")  # fail before the search for files
+    """Return clients that were counted earlier, in brokers' metrics or in stored tables, and their problems."""
+    passed(options, "metrics")  # fail before searching for files
     found = [path if isinstance(path, Inputs) else find([path]) for path in paths]
     inputs = [replace(part, tables=of_clients(part.tables)) for part in found]
     tables = [read_stored(name, *inputs, spark=spark) for name in ("clients", "problems")]
@@ -92,12 +91,12 @@ def read_clients(
 
 
 def read_metrics(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """Read the counts of brokers in their metrics, as ``columns.COUNTED``."""
+    """Return the request counts in brokers' metrics, as ``columns.COUNTED``."""
     return _read(paths, "metrics", COUNTED, (), spark, options)
 
 
 def read_stored(name: str, *inputs: Inputs, spark: SparkSession | None = None) -> DataFrame:
-    """Read the tables of this kind, of ``stored.SCHEMAS``, that an earlier run wrote."""
+    """Return the tables of this kind, a key of ``stored.SCHEMAS``, that an earlier run wrote."""
     return _read(inputs, name, SCHEMAS[name], (), spark, {})
 
 
@@ -109,7 +108,7 @@ def _read(
     spark: SparkSession | None,
     options: dict[str, Option],
 ) -> DataFrame:
-    """Read the rows of ``table`` with columns of ``full``, which are its own columns or counts of them."""
+    """Return the rows of ``table`` with columns of ``full``, which are the table's own columns or counts."""
     texts = passed(options, table)
     if unknown := sorted(set(columns) - set(full.names)):
         raise ValueError(f"unknown column {', '.join(unknown)}, expected one of {', '.join(full.names)}")
@@ -118,7 +117,7 @@ def _read(
     inputs = [path if isinstance(path, Inputs) else find([path]) for path in paths]
     tables = []
     for kind in KINDS[table]:
-        # absolute, since workers do not share the current folder of this process
+        # absolute, because workers may have a different working directory
         if files := dict.fromkeys(absolute(file) for part in inputs for file in getattr(part, kind)):
             own = {"rows": table, FOUND: str(kind != "logs"), COUNT: str(full is COUNTED)}
             source = spark.read.format(SOURCES[kind])
@@ -129,10 +128,10 @@ def _read(
         for earlier in stored
     ]
     if not tables:
-        return spark.createDataFrame([], schema).where("false")  # so Spark leaves it out of its plan
+        return spark.createDataFrame([], schema).where("false")  # so that Spark removes it from the plan
     return reduce(lambda left, right: left.unionByName(right), tables)
 
 
 def literal(path: str) -> str:
-    """Return a path in which Spark finds no pattern."""
+    """Return a path escaped so that Spark does not treat it as a pattern."""
     return re.sub(r"([\\\[\]{}*?])", r"\\\1", path)

@@ -1,4 +1,4 @@
-"""DataFrames as tables that answer SQL: see :mod:`kwire_inspect.tables.relations`."""
+"""Makes DataFrames queryable with SQL: see :mod:`kwire_inspect.tables.relations`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from kwire_spark.types import spark_schema
 
 
 class SparkBackend:
-    """Functions of ``tables.relations`` for DataFrames."""
+    """Implements ``tables.relations`` for DataFrames."""
 
     def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        # Spark drops its names for the tables after this, and with the name of a persisted table what it keeps of it:
-        # not with the name of a query on the table.
+        # Afterwards Spark drops the views. Dropping the view of a persisted table would also drop its cached data.
+        # This is avoided by viewing a query on the table.
         session = next(iter(tables.values())).sparkSession
         named: dict[str, Any] = {name: table.where("true") for name, table in tables.items()}
         return session.sql(text, **named)
@@ -56,7 +56,7 @@ class SparkBackend:
 
     @contextmanager
     def kept(self, table: DataFrame) -> Iterator[DataFrame]:
-        if table.is_cached:  # cached by the caller, who needs it afterwards
+        if table.is_cached:  # cached by the caller, who still needs it
             yield table
             return
         try:
@@ -71,6 +71,6 @@ def _spark(table: DataFrame) -> Backend:
 
 
 def _in_utc(value: Any) -> Any:
-    """Return a time in UTC. Spark returns times to Python as naive local times, even if the session has another time
+    """Return a time in UTC. Spark returns naive times in Python's local zone, even if the session has another time
     zone."""
     return value.astimezone(UTC) if isinstance(value, datetime) else value

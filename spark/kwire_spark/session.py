@@ -1,9 +1,8 @@
-"""A Spark session with kwire's sources: quiet, with bounded memory, and local by default.
+"""Creates a Spark session with kwire's sources. It is quiet, bounded in memory and local by default.
 
-A new session starts one JVM. Only this user can read the files that it writes on this machine. Its temporary files
-are in one folder. Spark writes to its standard error before it reads any log setting. This output is redirected to a
-file. If Spark does not start, the error message contains its last lines. Errors of jobs are raised in Python as
-usual.
+A new session starts one JVM. Only this user can read the files that it writes locally. Its temporary files are in one
+folder. Before Spark reads any log settings, it already writes to standard error. This output is redirected to a file.
+If Spark does not start, the error message quotes its last lines. Errors in jobs are raised in Python as usual.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Spark needs Java 17 or newer. Install it:
 or set JAVA_HOME to an existing installation."""
 LOOPBACK = "127.0.0.1"
 PRIVATE = "kwire-spark-"
-"""Prefix of the names of folders for temporary files."""
+"""Prefix of the names of temporary folders."""
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS = {
@@ -53,39 +52,39 @@ SETTINGS = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.sources.partitionOverwriteMode": "static",
 }
-"""Defaults for every session, local or not. Settings given to ``spark-submit`` take precedence.
+"""Default settings for every session, local or not. Settings of ``spark-submit`` take precedence.
 
-Shuffle files are encrypted with a key in memory, because ``watch`` shuffles packets, which contain passwords until
-they are decoded. Workers that make typed tables get at most 16 MB, or one row, at a time. The heap holds row groups
-of Parquet while they are written, and 16 rows while they are read. A row may have 40 MB.
+Shuffle files are encrypted with a key kept in memory, because ``watch`` shuffles packets, and these contain passwords
+until they are decoded. Workers that create typed tables receive at most 16 MB, or one row, at a time. The heap holds
+Parquet row groups while writing, and 16 rows while reading. A row may have 40 MB.
 """
 
 TRACE = re.compile(r"(\s|\\t)*(at .*)?$")
-"""Empty lines and lines of stack traces, also as Spark logs them."""
+"""Pattern of empty lines and stack trace lines, including Spark's logged form."""
 DEFAULTS = "core-default.xml"
-"""Hadoop's own source of default settings."""
+"""Name of Hadoop's source of built-in default settings."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers of pyspark that print each error as JSON with the JVM's stack trace, before it is raised. They are turned
-off."""
+"""Loggers with which pyspark prints each error as JSON, including the JVM's stack trace, before raising it. They are
+disabled."""
 
 
 class JavaMissingError(KwireError):
-    """Java that is missing or too old for Spark. The message explains what to install."""
+    """Java is missing or too old for Spark. The message explains what to install."""
 
 
 class SparkNotStartedError(KwireError):
-    """End of Spark's JVM during its start. The message has its last lines of output."""
+    """Spark's JVM exited during startup. The message quotes its last lines of output."""
 
 
 def spark_session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
     """Return a session with kwire's sources registered: the active session, the session of ``spark-submit``, or a new
-    session.
+    one.
 
-    ``master`` is Spark's master, for a new session by default all cores of this machine. ``settings`` are settings of
-    Spark with ``_`` in place of ``.``. An active session ignores settings that cannot change at run time. ``brief``
-    is for work of a minute or two on this machine: the JVM compiles less, which saves a report two fifths of its CPU
-    time, and ``decode`` of 1 GB a seventh. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
+    ``master`` is the Spark master. The default for a new session is all local cores. ``settings`` are Spark settings
+    with ``_`` instead of ``.``. An active session ignores settings that cannot change at run time. ``brief`` is for
+    local jobs of a minute or two. The JVM then compiles less, which saves two fifths of the CPU time of a report, and
+    a seventh of that of ``decode`` for 1 GB. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 
@@ -137,12 +136,12 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
 
 
 def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSession:
-    """Return the session of the application that ``spark-submit`` started. Its settings precede :data:`SETTINGS`."""
+    """Return the session of the application started by ``spark-submit``. Its settings override :data:`SETTINGS`."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     SparkContext._ensure_initialized()
-    conf = SparkConf()  # has the settings of spark-submit
+    conf = SparkConf()  # includes the settings of spark-submit
     for name, value in SETTINGS.items():
         conf.setIfMissing(name, value)
     conf.setIfMissing("spark.app.name", "kwire").setAll([*settings.items()])
@@ -152,13 +151,13 @@ def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSes
 
 
 def _local_settings(brief: bool) -> dict[str, str]:
-    """Return settings for driver and workers in one process, without ports beyond loopback, files in the current
-    folder, or files that other users can read."""
+    """Return settings for a driver and workers in one process. They prevent ports beyond loopback, files in the
+    working directory, and files that other users can read."""
     folder = private_folder()
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
     options += f" -Djava.io.tmpdir={folder}"
     if brief:
-        options += " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"  # typed tables fill the default of 48m
+        options += " -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"  # typed tables exceed the default of 48m
     return {
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
@@ -173,25 +172,25 @@ def _local_settings(brief: bool) -> dict[str, str]:
 
 @cache
 def private_folder() -> Path:
-    """Create a folder for temporary files of this process, which only this user can read.
+    """Create a private folder for temporary files of this process, and return its path.
 
-    It is removed when the process ends. If a process was killed, the next process to start removes its folder.
+    It is removed when the process exits. If a process was killed, the next one to start removes its folder.
     """
     temporary = Path(tempfile.gettempdir())
     for left in temporary.glob(f"{PRIVATE}*"):
         with suppress(OSError), claimed(left) as is_ours:
             if is_ours and left.lstat().st_uid == os.getuid():
-                shutil.rmtree(left)  # refuses links
+                shutil.rmtree(left)  # does not follow links
     made = Path(tempfile.mkdtemp(prefix=f".{PRIVATE}"))
     held = ExitStack()
     held.callback(shutil.rmtree, folder := temporary / made.name[1:], ignore_errors=True)
     held.enter_context(claimed(made))
     atexit.register(held.close)
-    return made.rename(folder)  # other processes only find it once it is claimed
+    return made.rename(folder)  # other processes find it only once it is claimed
 
 
 def _use_environment(configuration: Any) -> None:
-    """Give ``s3a`` the endpoint and region that inputs have, unless Spark's settings set them."""
+    """Set the endpoint and region of ``s3a`` as for inputs, unless Spark's settings already do."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     wanted = {
@@ -206,7 +205,7 @@ def _use_environment(configuration: Any) -> None:
 
 
 def spark_home() -> Path:
-    """Return the folder of Spark, which is the folder of pyspark unless SPARK_HOME names another folder."""
+    """Return Spark's home folder, which is SPARK_HOME or the folder of pyspark."""
     from importlib.util import find_spec
 
     found = find_spec("pyspark")
@@ -220,8 +219,8 @@ def _cores() -> int:
 
 
 def _heap_mb() -> int:
-    """Return an eighth of the memory, from 1 to 4 GB. Rows only pass through the heap, and aggregates spill to
-    disk."""
+    """Return an eighth of the machine's memory in megabytes, at least 1 GB and at most 4 GB. Rows only pass through
+    the heap, and aggregations spill to disk."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     except (ValueError, OSError, AttributeError):  # not available on every system
@@ -230,7 +229,7 @@ def _heap_mb() -> int:
 
 
 def check_java() -> int:
-    """Return the major version of the Java that Spark will use. JAVA_HOME precedes PATH.
+    """Return the major version of the Java that Spark will use. JAVA_HOME takes precedence over PATH.
 
     Raises :class:`JavaMissingError` if Java is missing or older than :data:`MIN_JAVA`.
     """
@@ -247,7 +246,8 @@ def check_java() -> int:
 
 
 def _java_version(java: str) -> int | None:
-    """Return 17 for ``openjdk version "17.0.15" 2025-04-15``, and 8 for ``java version "1.8.0_402"``."""
+    """Return the major version, such as 17 for ``openjdk version "17.0.15" 2025-04-15`` or 8 for ``java version
+    "1.8.0_402"``. Return ``None`` if Java does not run."""
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", timeout=60)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,14 +1,14 @@
-"""Typed tables: one for each API and for each kind of record, with messages as columns of structs.
+"""Typed tables, one per API and per kind of record, with messages as columns of structs.
 
 ``messages(exchanges, "Fetch")`` converts EXCHANGES of captures or request logs. ``typed_records(records,
 "OffsetCommit")`` converts RECORDS of log segments. Both keep all other columns, which pass through the workers, so
 select the needed columns first. The structs are defined in ``kwire_kafka.arrow``, or in another ``protocol``, as
-unions of all versions. A field that the version lacks is null. Bytes that cannot be decoded become a null struct,
-with a ``reason``. So do bytes above ``max_decoded``, unless a few large values, such as records, make up nearly all
-of them.
+unions of all versions. Fields that a version lacks are null. Bytes that cannot be decoded become a null struct with a
+``reason``. So do bodies of more than ``max_decoded`` bytes, unless they consist almost entirely of a few large
+values, such as records.
 
-``names`` is a table of names of topics, as ``topic_names`` returns it. It is sent to this process and to the workers.
-Structs with the id of a topic get its name, if they have none.
+``names`` is a table of topic names, as returned by ``topic_names``. It is collected in this process and sent to the
+workers. Structs that have a topic id but no name get the topic's name.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ def messages(
     names: DataFrame | None = None,
     max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
-    """Return the exchanges of one API, with ``request`` and ``response``, or only one of them (``parts``), as
+    """Return the exchanges of one API with ``request`` and ``response``, or the column given by ``parts``, as
     structs.
 
-    ``api`` is an API key, or a name such as ``Fetch``, including former names. Needs the columns ``api_key`` and
-    ``version``, and the columns in ``parts``. Raises :class:`~kwire.errors.UnknownApiError` for an unknown API.
+    ``api`` is an API key, or a name such as ``Fetch`` or a former name. ``exchanges`` needs the columns ``api_key``
+    and ``version``, and the columns in ``parts``. Raises :class:`~kwire.errors.UnknownApiError` for an unknown API.
     """
     if not parts or not set(parts) <= set(PARTS):
         raise ValueError(f"expected parts {' and '.join(PARTS)}, got {', '.join(parts) or 'none'}")
@@ -67,21 +67,21 @@ def typed_records(
     names: DataFrame | None = None,
     max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
-    """Return the records of one kind: ``key`` and ``value`` as structs, and the ``version`` of the value.
+    """Return the records of one kind with ``key`` and ``value`` as structs, and the ``version`` of the value.
 
-    ``name`` is one of ``kwire_inspect.tables.record_structs.record_kinds()``. Needs the columns ``topic``,
-    ``control``, ``key`` and ``value``. A tombstone has a null value and no ``reason``. Control records have ``type``
-    and no key.
+    ``name`` is one of ``kwire_inspect.tables.record_structs.record_kinds()``. ``records`` needs the columns
+    ``topic``, ``control``, ``key`` and ``value``. A tombstone has a null value and no ``reason``. Control records
+    have a ``type`` but no key.
     """
     decode = RecordStructs(record_kind(name, protocol), protocol, max_decoded)
     return typed(records, Typed(decode, names_by_id(names) if names else None))
 
 
 def typed(table: DataFrame, made: Typed) -> DataFrame:
-    """Return the typed table of the rows of one kind."""
+    """Return the typed table of rows of one kind."""
     structs, fields = made.structs, made.fields()
     gone = {*structs.replaced, "problem", *(field.name for field in fields)}
-    # the counterpart of structs.schema_with: other columns keep their types in Spark
+    # counterpart of structs.schema_with: other columns keep their Spark types
     kept = [field for field in table.schema if field.name not in gone]
     added = spark_schema([*([] if "reason" in table.columns else [REASON]), *fields])
     return table.where(structs.where).mapInArrow(made, StructType([*kept, *added]))

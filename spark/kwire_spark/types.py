@@ -1,7 +1,7 @@
-"""Conversion of Arrow types to Spark's, so that columns and their descriptions are defined in one place.
+"""Converts Arrow types to Spark types, so that columns and their descriptions are defined only once.
 
-The description of a field is in its metadata under ``comment``, in Arrow as in Spark, where ``DESCRIBE`` and catalogs
-show it. Arrow types that Spark lacks (unsigned and half-precision numbers, unions) raise a ``TypeError``.
+Arrow and Spark both keep a field's description in its metadata under ``comment``. ``DESCRIBE`` and catalogs display
+it. Arrow types that Spark lacks (unsigned integers, half-precision floats, unions) raise a ``TypeError``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def spark_schema(columns: Iterable[pa.Field]) -> StructType:
-    """Return the Spark schema of an Arrow schema: same names, same order, null where Arrow allows it."""
+    """Return the Spark schema for an Arrow schema, with the same names, order and nullability."""
     from pyspark.sql.types import StructType
 
     schema = StructType()
@@ -29,7 +29,7 @@ def spark_schema(columns: Iterable[pa.Field]) -> StructType:
 
 
 def spark_type(kind: pa.DataType) -> DataType:
-    """Return the Spark type of values of an Arrow type."""
+    """Return the Spark type for values of an Arrow type."""
     from pyspark.sql.pandas.types import from_arrow_type
     from pyspark.sql.types import ArrayType
 
@@ -42,9 +42,9 @@ def spark_type(kind: pa.DataType) -> DataType:
 
 
 def selected(schema: pa.Schema, asked: StructType) -> pa.Schema:
-    """Return the requested columns of ``schema``, in the requested order.
+    """Return the columns of ``schema`` that ``asked`` contains, in its order.
 
-    Raises ``ValueError`` for a column that does not exist or has a different type, apart from comments and nulls.
+    Raises ``ValueError`` if a column does not exist or has a different type. Comments and nullability may differ.
     """
     columns = []
     for wanted in asked.fields:

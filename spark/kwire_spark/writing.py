@@ -1,7 +1,7 @@
-"""Tables as files, replaced as a whole. A repeated job gives the same result.
+"""Writes tables as files, which are replaced as a whole. Repeating a job gives the same result.
 
-``write`` writes a DataFrame to a folder under a name, and returns the path of the table. Hadoop accesses the files,
-so the folder may be ``hdfs://`` or ``s3a://`` as well as local.
+``write`` writes a DataFrame to a folder under a name and returns the path of the table. Files are accessed through
+Hadoop, so the folder may be ``hdfs://`` or ``s3a://`` as well as local.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ HINTS = {
     "NoSuchBucket": "there is no such bucket",
     "Status Code: 403": "access is denied: check the credentials, and the rights to list and write",
 }
-"""Advice for errors of Hadoop."""
+"""Advice for Hadoop's errors."""
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
-"""Formats that are folders of files. Other formats, such as Delta Lake, replace a table atomically themselves."""
+"""Formats that consist of folders of files. Other formats, such as Delta Lake, replace tables atomically
+themselves."""
 
 
 def write(
@@ -41,20 +42,20 @@ def write(
     origin: Origin = UNKNOWN,
     **options: str,
 ) -> str:
-    """Write ``table`` to ``folder/name``, replacing an earlier table, and return that path.
+    """Write ``table`` to ``folder/name``, replacing any earlier table, and return this path.
 
-    ``name`` may begin with folders. If a file, folder or link was not written here, an
-    :class:`~kwire_inspect.options.OptionError` is raised. Files are written to ``_name.writing`` and then renamed. If
-    a job is killed the old table survives, possibly as ``_name.replaced``, which the next run restores. On file
-    systems where a rename copies, such as S3, the replacement needs the time of the copy. Formats that are not
-    folders of files (:data:`FILES`) replace tables in their own way.
+    ``name`` may contain folders. A file, folder or link that kwire did not write is never replaced, but raises
+    :class:`~kwire_inspect.options.OptionError`. Files are written to ``_name.writing`` and then renamed. If a job is
+    killed, the old table survives, possibly as ``_name.replaced``, which the next run restores. Where renaming means
+    copying, as on S3, the replacement takes as long as the copy. Formats other than :data:`FILES` replace tables in
+    their own way.
 
-    In CSV, texts that a spreadsheet would evaluate as a formula get the prefix ``'``, and characters that a terminal
-    would act on are escaped.
+    In CSV, strings that a spreadsheet would evaluate as formulas get the prefix ``'``, and characters that would
+    control a terminal are escaped.
 
     ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it. ``partition_by`` names further
-    columns. Each task writes at most one file to each partition. ``origin`` describes the origin of the table, for
-    reports on it. ``options`` are options of the format.
+    partition columns. Each task writes at most one file per partition. ``origin`` is stored for reports on the table.
+    ``options`` are options of the format.
     """
     if by_date:
         table, partition_by = _dated(table), [*partition_by, DATE]
@@ -71,13 +72,13 @@ def write(
 
 
 def write_clients(seen: Clients[DataFrame], folder: str, format: str = "parquet") -> None:
-    """Write the tables ``clients`` and ``problems``, from which reports can be made as from the inputs."""
+    """Write the tables ``clients`` and ``problems``. Reports on them equal reports on the inputs."""
     write(seen.problems.coalesce(1), folder, "problems", format, origin=seen.origin)
     write(seen.table.coalesce(1), folder, "clients", format, origin=seen.origin)
 
 
 def check_folder(spark: SparkSession, folder: str) -> None:
-    """Write a small file to a folder of any file system, and remove it. Raise :class:`OptionError` if that fails."""
+    """Write a small file to a folder on any file system, and remove it. Raise :class:`OptionError` if that fails."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     path = f"{folder.rstrip('/')}/_kwire.check"
@@ -95,8 +96,7 @@ def check_folder(spark: SparkSession, folder: str) -> None:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Return whether a table exists, on any file system. A table that a killed job has moved away is restored
-    first."""
+    """Return whether a table exists, on any file system. First restore a table that a killed job has moved away."""
     files = _Files(spark, path)
     files.restore(path)
     return files.exists(path)
@@ -111,7 +111,7 @@ def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options:
 
 
 def _csv_cell(text: Column) -> Column:
-    """Return a cell as :func:`~kwire_inspect.reports.text.csv_cell` does."""
+    """Return a column with cells converted as by :func:`~kwire_inspect.reports.text.csv_cell`."""
 
     def escaped(character: Column) -> Column:
         escape = F.format_string("\\u%04x", F.ascii(character))
@@ -123,13 +123,13 @@ def _csv_cell(text: Column) -> Column:
 
 
 def _dated(table: DataFrame) -> DataFrame:
-    """Return the table with ``date``, computed in UTC regardless of the session's time zone."""
+    """Return the table with a column ``date``, computed in UTC regardless of the session's time zone."""
     day = F.date_from_unix_date(F.floor(F.unix_micros("time") / F.lit(86_400_000_000)).cast("int"))
     return table.withColumn(DATE, day)
 
 
 class _Files(Files):
-    """File operations that Spark's writers lack, through Hadoop's file systems."""
+    """File operations that Spark's writers lack, implemented with Hadoop's file systems."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         jvm: Any = spark.sparkContext._jvm

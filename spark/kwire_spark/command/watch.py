@@ -1,4 +1,4 @@
-"""``kwire watch``: the table of clients, kept up to date while packets arrive."""
+"""``kwire watch``: a table of clients that is kept up to date while packets arrive."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 POLL_SECONDS = 1.0
-"""Seconds between checks of the folder, and of the query's progress."""
+"""Seconds between checks of the folder and of the query's progress."""
 
 
 @click.command(cls=Command)
@@ -171,7 +171,7 @@ def watch(
         console.status("Starting Spark …") as status,
     ):
         spark = spark_session(master, brief=False, **given.settings)
-        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))  # Spark has installed its own handler there
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGTERM))  # Spark has installed its own handler
         exchanges = follow(
             given.packets(spark),
             rows="exchanges",
@@ -216,7 +216,7 @@ def watch(
 
 @contextmanager
 def interruption() -> Iterator[Event]:
-    """Provide an event that the first SIGINT or SIGTERM sets. A second signal ends the process at once."""
+    """Yield an event that the first SIGINT or SIGTERM sets. A second signal terminates the process at once."""
     interrupted = Event()
     with ExitStack() as handlers:
 
@@ -231,7 +231,7 @@ def interruption() -> Iterator[Event]:
 
 
 class ProgressPrinter:
-    """Totals of a query's batches. It prints a warning whenever packets were dropped because they arrived too
+    """Prints the totals of a query's batches, and a warning whenever packets were dropped because they arrived too
     late."""
 
     def __init__(self, console: Console) -> None:
@@ -243,25 +243,25 @@ class ProgressPrinter:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
 
     def begin(self, name: str, result: str) -> None:
-        """Print the name of the input, and the place of the result."""
+        """Print the names of the input and of the result."""
         from rich.text import Text
 
         self._console.print(Text(f"Watching {visible(name, 1000)}; the {visible(result, 1000)}"), soft_wrap=True)
 
     def doing(self, name: str, *, reading: bool) -> str:
-        """Return the totals, once they exist, and whether packets are being read or awaited."""
+        """Return the totals, if any, and whether packets are being read or awaited."""
         doing = f"{'reading' if reading else 'waiting for'} {visible(name)} …"
         return f"{self} so far; {doing}" if self.batches else doing[0].upper() + doing[1:]
 
     def lost(self, packets: int) -> None:
-        """Print the total number of packets that the capture dropped, if it has grown."""
+        """Print the total number of packets dropped by the capture if it has grown."""
         if packets > self.missing:
             self.missing = packets
             told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing, up to now: capture fewer "
             self._console.print(f"{told}(--filter), or less of each (--snap-length)", highlight=False)
 
     def update(self, query: StreamingQuery) -> bool:
-        """Add the batches since the last update, and return whether there are any."""
+        """Add the batches since the last update. Return whether there were any."""
         from kwire_spark.streams.connections import too_late
 
         batches = [

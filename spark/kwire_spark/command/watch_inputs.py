@@ -1,4 +1,4 @@
-"""The inputs of ``watch``: captures that arrive in a folder, packets of interfaces, or packets of a Kafka topic."""
+"""The inputs of ``watch``: captures that arrive in a folder, packets on interfaces, or packets in a Kafka topic."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ALL = "tcp"
-"""Default filter of the capture."""
+"""Default capture filter."""
 PACKETS_AT_ONCE = 200_000
-"""Maximum number of records in a batch."""
+"""Maximum number of records per batch."""
 NO_CONNECTOR = (
     "Spark lacks its connector for Kafka, spark-sql-kafka-0-10: name a folder with its jars by --connector "
     "(docs/watch.md says how to make one)"
@@ -25,39 +25,39 @@ NO_CONNECTOR = (
 
 
 class WatchInput:
-    """Base class of inputs. ``name`` describes the input in words. Its capture runs in a ``within`` block."""
+    """Base class of inputs. ``name`` describes the input. A ``with`` block over ``within`` runs its capture."""
 
     name = ""
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings of the Spark session that it needs."""
+        """Settings of the Spark session that the input needs."""
         return {}
 
     def within(self) -> AbstractContextManager[object]:
         return nullcontext()
 
     def packets(self, spark: SparkSession) -> DataFrame:
-        """Return the stream of packets."""
+        """Return a streaming DataFrame of the packets."""
         raise NotImplementedError
 
     @property
     def dropped(self) -> int:
-        """Number of packets that were lost before they could be read, as far as known."""
+        """Number of packets lost before they could be read, as far as known."""
         return 0
 
     @property
     def problem(self) -> str:
-        """Reason why no more packets will come. It is empty if more may come."""
+        """Reason why no more packets will arrive. Empty while more can arrive."""
         return ""
 
     def end(self) -> bool:
-        """Stop the input, and return whether the packets that have arrived are lost unless they are read now."""
+        """Stop the input. Return whether packets that have arrived would be lost if they are not read now."""
         return False
 
 
 class FolderInput(WatchInput):
-    """Captures that other programs write."""
+    """Captures written to a folder by other programs."""
 
     def __init__(self, folder: str, settled: int) -> None:
         if not Path(folder).is_dir():
@@ -70,13 +70,13 @@ class FolderInput(WatchInput):
 
 
 class InterfacesInput(WatchInput):
-    """Packets that dumpcap or tcpdump captures, in files that are removed after they were read."""
+    """Packets captured by dumpcap or tcpdump. Their files are deleted after being read."""
 
     def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
-        """Prepare a capture. ``pcap_filter`` is a filter of libpcap.
+        """Prepare a capture. ``pcap_filter`` is a libpcap filter.
 
-        An empty filter captures all of TCP. On interfaces with Spark's own traffic, an empty filter is an error,
-        because the traffic would grow by the capture.
+        An empty filter captures all TCP packets. It is an error on interfaces that carry Spark's own traffic, because
+        capturing would then generate more traffic.
         """
         if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
             raise OptionError(
@@ -111,14 +111,15 @@ class InterfacesInput(WatchInput):
 
 
 class TopicInput(WatchInput):
-    """Records of a Kafka topic. Each record is a packet."""
+    """Records of a Kafka topic, each of which is a packet."""
 
     def __init__(
         self, topic: str, servers: str | None, config: str | None, link_type: int, connector: str | None
     ) -> None:
-        """Prepare to read a topic. ``config`` is a properties file of a consumer.
+        """Prepare to read a topic. ``config`` is a Kafka consumer's properties file.
 
-        ``connector`` is a folder with Spark's connector and its dependencies, unless Spark has them.
+        ``connector`` is a folder with Spark's Kafka connector and its dependencies. It is not needed if Spark already
+        has them.
         """
         from kwire.client import SecurityError, read_properties
         from kwire_inspect.capture.packets import LINKS
@@ -162,8 +163,7 @@ class TopicInput(WatchInput):
 
 
 def filter_for(ports: frozenset[int], given: str | None) -> str:
-    """Return libpcap's filter for the connections of these brokers, unless a filter is given. Without both, it is
-    empty.
+    """Return ``given``, or else a libpcap filter for connections to these ports. Without ports, the filter is empty.
 
     >>> filter_for(frozenset({9092, 9093}), None)
     'tcp port 9092 or tcp port 9093'

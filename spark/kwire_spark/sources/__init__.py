@@ -1,4 +1,4 @@
-"""Spark data sources for the files of a Kafka cluster; ``register`` registers their names with a session."""
+"""Spark data sources for the files of a Kafka cluster. ``register`` makes them available in a session."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the sources of this package with ``spark``."""
+    """Register the data sources of this package with ``spark``."""
     from kwire_spark.sources.capture import KafkaCapture
     from kwire_spark.sources.log import KafkaLog
     from kwire_spark.sources.metrics import KafkaMetrics

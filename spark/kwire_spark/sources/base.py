@@ -1,4 +1,4 @@
-"""The shared part of all sources: their names and columns, and pushdown of filters."""
+"""Base classes of the sources. They provide names, columns and filter pushdown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 class TaskReader(DataSourceReader):
-    """Tasks of a reader, planned on the driver and read in workers."""
+    """Runs a reader in Spark. The driver plans its tasks, and the workers read them."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -39,7 +39,7 @@ class TaskReader(DataSourceReader):
 
 
 class PushingReader(TaskReader):
-    """Reader to which Spark pushes the filters of a query, and applies them again. It is only used with the option
+    """Reader that receives the filters of a query. Spark applies them again. It is used only with the option
     ``pushdown``, because Spark 4.3 keeps pushed filters with the DataFrame."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
@@ -48,28 +48,28 @@ class PushingReader(TaskReader):
 
 
 class CountingReader(TaskReader):
-    """Reader of exchanges that are counted where they are read, so that few rows pass through Java. Other tasks may
-    have requests of the same connections, so each connection is counted by itself."""
+    """Reader that counts exchanges in the workers, so that few rows pass through Java. Other tasks may have requests
+    of the same connections, so each connection is counted separately."""
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return counted(super().read(partition), most=0)
 
 
 def refuse_standard_input(paths: Sequence[str]) -> None:
-    """Raise :class:`OptionError` if the standard input is among ``paths``, because Spark's workers cannot read it."""
+    """Raise :class:`OptionError` if standard input is among ``paths``, because Spark's workers cannot read it."""
     if STDIN in paths:
         raise OptionError(f"{STDIN} is the standard input, which is read without Spark: write it to a file")
 
 
 class Source(DataSource):
-    """Source that is named after its module, such as ``kafka_log``."""
+    """Data source named after its module, such as ``kafka_log``."""
 
     reads: ClassVar[type[Reader]]
     kind: ClassVar[str]
-    """Kind of its inputs, in ``OPTIONS``."""
+    """Type of its inputs, a key of ``OPTIONS``."""
 
     def given(self) -> Options:
-        """Return the options. Raise :class:`OptionError` for a name that the source does not have."""
+        """Return the options. Raise :class:`OptionError` for an option that the source does not have."""
         return Options(self.options, OPTIONS[self.kind])
 
     @classmethod

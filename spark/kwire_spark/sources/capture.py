@@ -1,4 +1,4 @@
-"""``kafka_capture``: packet captures as a table of frames, or of requests with their responses.
+"""``kafka_capture`` reads packet captures as a table of frames, or of requests with their responses.
 
 ::
 
@@ -28,16 +28,16 @@
 ``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
 =================  ===================================================================================================
 
-Every task reads all packets but decodes only its own connections, selected by a hash, from beginning to end.
-Connections may therefore span files and hours, and tasks exchange no data.
+Every task reads all packets but decodes only its own connections, which are selected by a hash. Connections may
+therefore span files and hours, and tasks exchange no data.
 
-Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed. Without the
-columns for the outcome of a request, bodies are not even decoded.
+A schema such as ``.schema("api string, version smallint")`` limits the columns to compute. Without the columns on the
+outcome of requests, bodies are not even decoded.
 
 With ``pushdown``, filters on connection and server, and on the client of frames, skip connections. Filters on api
-skip the decoding of other frames. Rows that do not pass stay in the worker. A filter on time only drops rows. Earlier
-facts about a connection, such as its client, are still known. Use it for a DataFrame that a single query reads. Spark
-4.3 keeps pushed filters with the DataFrame, so another query on it would get the rows of the first query's filters.
+avoid decoding other frames. Rows that do not pass never leave the worker. Filters on time only drop rows, because
+earlier packets may identify the client. Use ``pushdown`` only for a DataFrame that a single query reads. Spark 4.3
+keeps pushed filters with the DataFrame, so another query on it would get the rows of the first query's filters.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from kwire_spark.sources.base import Source
 
 
 class KafkaCapture(Source):
-    """Registers as ``kafka_capture``."""
+    """Data source ``kafka_capture``."""
 
     reads = CaptureReader
     kind = "captures"

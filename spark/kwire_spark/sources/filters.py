@@ -1,4 +1,4 @@
-"""Filters of Spark as conditions on rows, for readers that skip work where filters allow it."""
+"""Converts Spark's filters to conditions on rows, so that readers can skip work."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ _TESTS: dict[type[Filter], str] = {
 
 
 def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
-    """Return the filters that can be judged by the value of a column."""
+    """Return those filters that can be evaluated with a column's value, as conditions."""
     return [judged for pushed in filters if (judged := condition(pushed, schema)) is not None]
 
 
 def condition(pushed: Filter, schema: pa.Schema) -> Condition | None:
-    """Return a Spark filter as a condition on a row, or ``None`` if only Spark can evaluate it."""
+    """Return a Spark filter as a condition on rows, or ``None`` if only Spark can evaluate it."""
     if isinstance(pushed, Not):
         positive = condition(pushed.child, schema)
-        if positive is None or isinstance(pushed.child, EqualNullSafe):  # null satisfies its negation
+        if positive is None or isinstance(pushed.child, EqualNullSafe):  # null would satisfy the negated condition
             return None
         return positive._replace(negated=not positive.negated)
     test = _TESTS.get(type(pushed))
@@ -77,7 +77,7 @@ def _plain(kind: pa.DataType) -> bool:
 
 
 def _value(value: Any, kind: pa.DataType) -> Any:
-    """Return a value to compare with the values of a column, or ``None`` if Spark must compare it."""
+    """Return the value to compare a column with, or ``None`` if Spark must do the comparison."""
     if pa.types.is_string(kind):
         return value if isinstance(value, str) else None
     if pa.types.is_integer(kind):

@@ -1,4 +1,4 @@
-"""``kafka_log``: log segments and metadata snapshots of a broker as a table of records, ``columns.RECORDS``.
+"""``kafka_log`` reads a broker's log segments and metadata snapshots as a table of records, ``columns.RECORDS``.
 
 ::
 
@@ -29,15 +29,16 @@
 ``pushdown``         ``true`` lets filters of the query skip files and batches: see below (default: false)
 ===================  =================================================================================================
 
-Columns that are not in a schema given by ``.schema("topic string, offset bigint")`` are not computed. Without columns
-of the record itself, records are not even decompressed.
+A schema such as ``.schema("topic string, offset bigint")`` limits the columns to compute. If none of them is from the
+record itself, records are not even decompressed.
 
-With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. It is for a
-DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame. Another query on it, or
-another part of the same query, would silently get the rows of the first query's filters. The options are always safe.
+With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. Use it only
+for a DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame. Another query on it, or
+another part of the same query, would silently receive only the rows that pass the first filters. The options above
+are always safe.
 
-An incomplete batch at the end of the newest segment of a partition is a row with a ``problem`` in both modes and not
-an error, because it is normal while a broker writes, or after it was killed. Anywhere else it is damage.
+In both modes, an incomplete batch at the end of a partition's newest segment is a row with a ``problem``, not an
+error. It is normal while a broker is writing, or after it was killed. Elsewhere an incomplete batch is damage.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ from kwire_spark.sources.base import Source
 
 
 class KafkaLog(Source):
-    """Registers as ``kafka_log``."""
+    """Data source ``kafka_log``."""
 
     reads = LogReader
     kind = "logs"

@@ -1,4 +1,4 @@
-"""``kafka_metrics``: dumps of brokers' metrics as counts of requests of deprecated versions, ``columns.COUNTED``.
+"""``kafka_metrics`` reads brokers' metrics dumps as counts of requests in deprecated versions, ``columns.COUNTED``.
 
 ::
 
@@ -12,9 +12,9 @@
 ``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
 =================  ===================================================================================================
 
-The source reads series of DeprecatedRequestsPerSec, which brokers have from 3.7 on. They count since the broker's
-start, by API, version and software. Rows have neither client id nor address nor time. One dump of each broker is
-needed, because the counts of several files are added up.
+The source reads the DeprecatedRequestsPerSec series of brokers since 3.7. These count requests since the broker's
+start by API, version and software. Rows have no client id, address or time. Provide one dump per broker, because the
+counts of all files are added.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kwire_spark.sources.base import Source
 
 
 class KafkaMetrics(Source):
-    """Registers as ``kafka_metrics``."""
+    """Data source ``kafka_metrics``."""
 
     reads = MetricsReader
     kind = "metrics"

@@ -1,4 +1,4 @@
-"""``kafka_packets``: the packets of captures as rows, in a batch or as a stream while files arrive in a folder.
+"""``kafka_packets`` reads captured packets as rows, in a batch or as a stream while files arrive in a folder.
 
 ::
 
@@ -14,9 +14,8 @@
 ``consume``       whether a stream removes each file when it was processed (default: false)
 ================  ====================================================================================================
 
-Rows are ``columns.PACKETS`` with all bytes, secrets included. ``streaming.follow`` removes the secrets. The
-checkpoint of the query lists the files that were read for as long as they exist. Remove old files from the folder, as
-a ring buffer does by itself.
+Rows are ``columns.PACKETS`` with all bytes, including secrets, which ``streaming.follow`` removes. The query's
+checkpoint lists the files read as long as they exist. Remove old files from the folder, unless a ring buffer does.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class PacketReader(Reader):
-    """Reader with a task for each file."""
+    """Reader with one task per file."""
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
@@ -60,7 +59,7 @@ class PacketReader(Reader):
 
 
 class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Stream of packets. Its offsets are the files that were read so far, by path, each with its size."""
+    """Stream of packets. An offset of the stream lists the files read so far, with their sizes."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         if remote := [path for path in options.paths() if is_remote(path)]:
@@ -82,7 +81,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._only = frozenset(self._ready())
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """Return the files to read up to the end of the next batch. Deleted files are forgotten at this point."""
+        """Return the files to read up to the end of the next batch, without files that were deleted."""
         ready = self._ready()
         wanted = ready if self._only is None else ready.keys() & self._only
         new = [path for path in wanted if ready[path] != start.get(path)]
@@ -94,8 +93,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return kept | {path: ready[path] for path in new}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Return the paths of new files, and for files that have grown, the position from which to report them. A
-        file that became smaller is a new file with the same name, because ring buffers reuse file names."""
+        """Return the paths of new files and, for files that have grown, the position from which they were not read. A
+        file that has shrunk is a new file with the same name, because ring buffers reuse names."""
         return [
             InputPartition((path, start[path] if start.get(path, size) < size else None))
             for path, size in end.items()
@@ -108,21 +107,21 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Remove the files of a processed batch, which the checkpoint lists."""
+        """Delete the files of a processed batch, which the checkpoint lists."""
         for path in end if self._consumes else ():
             with suppress(OSError):
                 Path(path).unlink()
 
     def _ready(self) -> dict[str, int]:
-        """Return the files that do not grow any more, with their sizes. Empty files are not read yet, because their
-        writer buffers the first packets for a while. The result may be empty."""
+        """Return the files that have stopped growing, with their sizes. The result may be empty. Empty files are left
+        out, because their writer may still be buffering the first packets."""
         try:
             paths = self._options.files()
         except OptionError:
             return {}
         ready, now = {}, time.time()
         for path in paths:
-            with suppress(OSError):  # gone already
+            with suppress(OSError):  # already deleted
                 found = Path(path).stat()
                 if found.st_size and now - found.st_mtime >= self._settled:
                     ready[path] = found.st_size
@@ -130,7 +129,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 class KafkaPackets(Source):
-    """Registers as ``kafka_packets``."""
+    """Data source ``kafka_packets``."""
 
     reads = PacketReader
     kind = "packets"

@@ -1,4 +1,4 @@
-"""``kafka_request_log``: request logs of brokers as a table of requests with their responses, ``columns.EXCHANGES``.
+"""``kafka_request_log`` reads brokers' request logs as a table of requests with responses, ``columns.EXCHANGES``.
 
 ::
 
@@ -18,13 +18,13 @@
 ``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
 =================  ===================================================================================================
 
-Brokers from 2.8 on log requests and responses as JSON. They become ``request`` and ``response``, without secrets; the
-records of Produce and Fetch are not in the log and therefore empty. Older brokers log text, from which rows get
-header, times, connection, principal, error codes and throttle time. Before 1.0, the response is missing.
+Brokers since 2.8 log requests and responses as JSON. These become ``request`` and ``response``, without secrets.
+Records of Produce and Fetch are not logged and therefore empty. Older brokers log text, which provides the header,
+times, connection, principal, error codes and throttle time. Brokers before 1.0 do not log responses.
 
-Columns that are not in a schema given by ``.schema("api string, version smallint")`` are not computed. Without
-``request``, ``response`` and ``reason`` a log is read several times as fast. With ``pushdown`` (see ``kafka_log``),
-filters on time, api, version and client spare the lines.
+A schema such as ``.schema("api string, version smallint")`` limits the columns to compute. Without ``request``,
+``response`` and ``reason``, a log is read several times as fast. With ``pushdown`` (see ``kafka_log``), filters on
+time, api, version and client skip lines.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kwire_spark.sources.base import Source
 
 
 class KafkaRequestLog(Source):
-    """Registers as ``kafka_request_log``."""
+    """Data source ``kafka_request_log``."""
 
     reads = RequestLogReader
     kind = "request_logs"

@@ -1,4 +1,4 @@
-"""``kafka_server_log``: requests that brokers refused without a response, ``columns.REFUSALS``.
+"""``kafka_server_log`` reads requests that brokers refused without a response, ``columns.REFUSALS``.
 
 ::
 
@@ -17,9 +17,9 @@
 ``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
 =================  ===================================================================================================
 
-A broker of 4.0 or later reports unsupported versions only here. Older brokers report APIs that a listener does not
-serve, and unreadable requests. These are rows as well, with the information from the entry. Everything else in the
-log is ignored. A log without refusals is not an error.
+Brokers since 4.0 report unsupported versions only in the server log. Older brokers report APIs that a listener does
+not serve, and requests that cannot be parsed. These also become rows with the facts from their entries. All other
+entries are ignored. A log without refusals is not an error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from kwire_spark.sources.base import Source
 
 
 class KafkaServerLog(Source):
-    """Registers as ``kafka_server_log``."""
+    """Data source ``kafka_server_log``."""
 
     reads = ServerLogReader
     kind = "server_logs"

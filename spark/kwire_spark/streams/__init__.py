@@ -1,4 +1,5 @@
-"""The same tables as streams: packets that arrive in a folder or a Kafka topic, and ``clients`` kept up to date.
+"""Provides the same tables as streams. Packets arrive in a folder or a Kafka topic, and ``clients`` is kept up to
+date.
 
 ::
 
@@ -6,7 +7,7 @@
     exchanges = follow(packets, rows="exchanges")
     query = keep_clients(exchanges, "/tables").start()
 
-Names are imported on first access: the command ``watch`` is known without Spark.
+Names are imported on first access, so that the command ``watch`` is available without Spark.
 """
 
 from __future__ import annotations

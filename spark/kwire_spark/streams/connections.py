@@ -1,5 +1,4 @@
-"""Conversion of a stream of packets to frames or exchanges. It keeps the state of every connection between
-batches."""
+"""Converts a stream of packets to frames or exchanges. The state of each connection is kept between batches."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 UPDATED = "kwire was updated since the last batch: what its state had of these connections is lost, they begin here"
-"""Reason to read a connection from this packet on, as if the capture had begun late."""
+"""Reason for reading a connection from this packet on, as if the capture had started in the middle of it."""
 
 
 def follow(
@@ -46,18 +45,19 @@ def follow(
     max_held: int = STATE,
     key_log: str = "",
 ) -> DataFrame:
-    """Return the ``columns.FRAMES`` or ``columns.EXCHANGES`` of a stream of ``PACKETS``, with rows for broken input.
+    """Return a stream of packets (``PACKETS``) as ``columns.FRAMES`` or ``columns.EXCHANGES``, with rows for broken
+    input.
 
-    Only ``columns`` are computed, all unless given. Packets of a connection may be spread over batches, and
-    disordered within one batch. ``late`` limits how late packets may arrive compared with packets of other
-    connections, such as when several hosts deliver captures. Spark drops later packets, and counts them in
-    ``numRowsDroppedByWatermark`` of the query's progress. A connection without events for ``idle_seconds``, by the
-    packets' clock, counts as closed.
+    Only ``columns`` are computed, by default all. Packets of a connection may be spread over batches, and be out of
+    order within a batch. ``late`` limits how much later packets may arrive than those of other connections, for
+    example if several hosts deliver captures. Spark drops later packets and counts them in
+    ``numRowsDroppedByWatermark`` of the query's progress. A connection without events for ``idle_seconds`` of the
+    packets' time is considered closed.
 
-    ``ports`` are the server ports, if known. ``protocol`` has the messages, by default Kafka's messages. The source
-    ``kafka_capture`` describes ``max_decoded``. Each connection keeps up to ``max_held`` bytes of unfinished frames
-    and waiting requests between batches. ``key_log`` is the path, on all workers, of a file to which clients write
-    the secrets of TLS connections. The state contains none of these secrets.
+    ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. The source
+    ``kafka_capture`` describes ``max_decoded``. Between batches, each connection keeps up to ``max_held`` bytes of
+    incomplete frames and pending requests. ``key_log`` is the path, the same on all workers, of a file to which
+    clients write TLS secrets. The state contains none of these secrets.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
@@ -79,7 +79,7 @@ def follow(
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Processor of the packets between two endpoints. ``advance`` is called for each pair in each batch."""
+    """Processes the packets between two endpoints. ``advance`` is called for each pair of endpoints in each batch."""
 
     projection: ConnectionProjection
     ports: Collection[int]
@@ -88,9 +88,10 @@ class Follower:
     key_log: str = ""
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        """Yield the rows of ``parts``, frames of ``PACKETS`` with ``micros``. The state is an ``Ends``, as bytes.
+        """Yield the rows that ``parts`` complete. These are pandas DataFrames of ``PACKETS`` with ``micros``, and the
+        state is a serialized ``Ends``.
 
-        All packets that a batch has of one pair of ends are in memory at once, to be put in order.
+        All packets of one pair of endpoints in a batch are held in memory at once to be sorted.
         """
         if flow[0] is None:
             yield from self._frames(self._broken(parts))
@@ -114,23 +115,23 @@ class Follower:
         state.setTimeoutTimestamp(max(ends.closes_ms(self.idle_ms), state.getCurrentWatermarkMs() + 1))
 
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
-        """Yield rows for broken parts of a file, which have no endpoints."""
+        """Yield rows for broken parts of a file, which belong to no endpoints."""
         for part in parts:
             columns = ("source", "position", "problem", "unread", "packets")
             for source, position, reason, unread, packets in zip(*(part[name] for name in columns), strict=True):
                 yield from self.projection.broken(source, position, reason, _count(unread), _count(packets))
 
     def _frames(self, rows: Iterator[Row]) -> Iterator[pd.DataFrame]:
-        """Yield rows a few at a time, and no frame without rows."""
+        """Yield DataFrames of a limited number of rows, but no empty ones."""
         while some := list(islice(rows, ROWS_AT_ONCE)):
             yield self.projection.batch(some).to_pandas(integer_object_nulls=True)
 
 
 def _count(value: float | None) -> int:
-    """Return a number of a column. Pandas has NaN where Arrow has null."""
+    """Return a column's value as an integer, 0 if it is missing. Pandas converts Arrow's nulls to NaN."""
     return 0 if value is None or value != value else int(value)
 
 
 def too_late(progress: Iterable[StreamingQueryProgress]) -> int:
-    """Return the number of packets in these batches that came so late that Spark dropped them."""
+    """Return the number of packets in these batches that Spark dropped because they arrived too late."""
     return sum(state["numRowsDroppedByWatermark"] for batch in progress for state in batch["stateOperators"])

@@ -1,4 +1,4 @@
-"""The state that a stream keeps for two endpoints between batches: the state of TCP and of their connection."""
+"""The state that a stream keeps for two endpoints between batches: their TCP state and their connection."""
 
 from __future__ import annotations
 
@@ -19,37 +19,40 @@ from kwire_inspect.rows import Row
 from kwire_inspect.tls import KeyLog, TlsConnection, begun
 
 NO_KEYS = KeyLog()
-"""No keys, so that no connection is decrypted."""
+"""Empty key log, with which no connection is decrypted."""
 
 OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
-"""Objects other than classes of kwire to which the state of a connection refers."""
+"""Names outside kwire to which the state of a connection refers."""
 
 STATE = 4 << 20
-"""Default limit of the bytes that wait for more in the state of a connection between batches."""
+"""Default limit for the incomplete data of a connection that its state keeps between batches, in bytes."""
 
 PATIENCE = 60.0
-"""Seconds for which a TLS connection waits until the key log has its secrets."""
+"""Seconds for which a TLS connection waits for its secrets to appear in the key log."""
 
 STORED_BY = f"kwire {__version__}\n".encode()
-"""First bytes of a state. Other versions have other classes."""
+"""Prefix of every stored state. It has the version, because other versions have other classes."""
 
 PRIVATE = "not kept between batches: they may be secret"
 
 
 class OtherVersionError(KwireError):
-    """State that another version of kwire has stored."""
+    """The state was stored by another version of kwire."""
 
 
 class Ends:
-    """Converter of the packets between two endpoints to rows. ``key`` is the key of either side's packets, ``ports``
-    are the ports of servers, if known, and ``keys`` decrypt TLS."""
+    """Converts the packets between two endpoints to rows.
+
+    ``key`` is the key of either endpoint's packets. ``ports`` are the server ports, if known. ``keys`` has TLS
+    secrets.
+    """
 
     def __init__(
         self, key: bytes, ports: Collection[int], projection: ConnectionProjection, keys: KeyLog = NO_KEYS
     ) -> None:
         self._tcp = TcpConnection(bytes(key), Servers(ports))
         self._keys = keys
-        self._captured: Connection | None = None  # as TLS has it
+        self._captured: Connection | None = None  # the connection as TLS sees it
         self._tls: TlsConnection | None = None
         self._open: ConnectionRows | UnorientedConnection | None = None
         self._projection = projection
@@ -58,11 +61,11 @@ class Ends:
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection, keys: KeyLog = NO_KEYS) -> Self:
-        """Return the state that ``stored`` gave. ``projection`` must equal the projection of the job when the state
-        was saved. The keys of TLS connections follow from ``keys`` again.
+        """Return the state that ``stored`` serialized. ``projection`` must equal that of the job that saved it. The
+        keys of TLS connections are derived from ``keys`` again.
 
-        Raises :class:`OtherVersionError`, and ``pickle.UnpicklingError`` for bytes that name objects other than
-        classes of kwire and a few known objects.
+        Raises :class:`OtherVersionError`, or ``pickle.UnpicklingError`` for bytes that refer to anything but classes
+        of kwire and a few known objects.
         """
         if not stored.startswith(STORED_BY):
             raise OtherVersionError("another version of kwire has stored this state")
@@ -70,8 +73,8 @@ class Ends:
         return ends
 
     def stored(self) -> bytes:
-        """Return the state as bytes. They lack the projection, which is large and the same for all endpoints, and the
-        secrets of TLS with everything that follows from them."""
+        """Return the state as bytes. The projection is not included, because it is large and the same for all
+        endpoints. TLS secrets, and everything derived from them, are not included either."""
         file = BytesIO()
         file.write(STORED_BY)
         _Pickler(file, self._projection, self._keys).dump(self)
@@ -84,15 +87,15 @@ class Ends:
         yield from self._rows(self._tcp.add(packet))
 
     def trim(self, most: int) -> Iterator[Row]:
-        """Drop waiting bytes if there are over ``most`` of them, and yield the rows that report the loss."""
+        """Drop incomplete data if it exceeds ``most`` bytes. Yield rows that report the loss."""
         if self._open is not None and self._open.held > most:
             yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
 
     def pause(self, most: int = STATE) -> Iterator[Row]:
-        """Drop data that must not be stored between batches, and waiting bytes beyond ``most``. Yield the rows that
-        report this, and the data that was not read up to now.
+        """Drop data that must not be stored between batches, and incomplete data beyond ``most`` bytes. Yield rows
+        that report this, and rows for the data that was not read so far.
 
-        Packets that wait for other packets are delivered, since they may be parts of anything.
+        Out-of-order packets are delivered first, because they may contain secrets.
         """
         yield from self._rows(self._tcp.give_up())
         if self._captured is not None and self._tls is not None:
@@ -105,7 +108,7 @@ class Ends:
         yield from self.trim(most)
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
-        if self._open is not None and self._projection.table == "exchanges":  # frames have their own rows for it
+        if self._open is not None and self._projection.table == "exchanges":  # frames report it in their own rows
             yield from self._open.unread(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
@@ -114,7 +117,7 @@ class Ends:
             yield from self._open.rows(events, self._gap(self._open.connection))
 
     def _gap(self, connection: Connection) -> Piece:
-        """Return the place up to which packets were read."""
+        """Return a gap at the position up to which packets were read."""
         return Piece(connection, "gap", CLIENT, b"", 0, self._time, *self._place)
 
     def close(self) -> Iterator[Row]:
@@ -122,7 +125,7 @@ class Ends:
         yield from self._rows(self._tcp.close())
 
     def closes_ms(self, idle_ms: int) -> int:
-        """Return the time to close this if no more packets arrive, in milliseconds since the epoch."""
+        """Return the time to close the connection if no more packets arrive, in milliseconds since the epoch."""
         reset = self._tcp.reset
         return int(self._time * 1000) + idle_ms if reset is None else int((reset + GRACE) * 1000)
 
@@ -130,7 +133,8 @@ class Ends:
         return self._plain_rows(plain for piece in pieces for plain in self._decrypted(piece))
 
     def _decrypted(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the contents of a piece. A piece of a TLS connection is decrypted if its keys are known."""
+        """Yield the plaintext of a piece if it belongs to a TLS connection whose secrets are known, otherwise the
+        piece."""
         if self._keys is not NO_KEYS and piece.connection is not self._captured:
             self._captured, self._tls = piece.connection, begun(piece, self._keys, PATIENCE)
         if self._tls is None:
@@ -152,8 +156,8 @@ class Ends:
 
 
 def _outside(projection: ConnectionProjection, keys: KeyLog) -> dict[str, object]:
-    """Return the objects to which the state refers by name. They are the same for all endpoints, or must not be
-    stored."""
+    """Return the objects that the pickled state contains only by name. They are the same for all endpoints, or must
+    not be stored."""
     return {"projection": projection, "protocol": projection.protocol, "keys": keys}
 
 
@@ -176,7 +180,8 @@ class _Unpickler(pickle.Unpickler):
         return self._outside[name]
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return a class by its own name. Writers to the checkpoint must not name functions of other modules."""
+        """Return a class defined in one of the known packages. Whoever can write the checkpoint must not be able to
+        refer to functions or other modules."""
         if (module, name) in OTHERS:
             return super().find_class(module, name)
         if any(f"{module}.".startswith(f"{package}.") for package in self._packages) and "." not in name:

@@ -1,4 +1,4 @@
-"""The tables ``clients`` and ``problems``, kept up to date by a stream of exchanges."""
+"""Keeps the tables ``clients`` and ``problems`` up to date with a stream of exchanges."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 BATCH = "batch"
 _ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."})
 KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
-"""Columns of the tables."""
+"""Columns of both tables."""
 
 
 def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", inputs: str = "") -> DataStreamWriter:
     """Return a query that adds the rows of ``exchanges`` to the tables ``folder/clients`` and ``folder/problems``.
     Start it with any trigger.
 
-    ``exchanges`` need only the ``EXCHANGE_COLUMNS`` of ``tables.clients``. Each table is replaced as a whole, in one
-    step. It records the last batch added, so that a batch that Spark repeats after a failure is not added twice. The
-    tables belong to the checkpoint next to them, ``folder/_clients.checkpoint``. A missing checkpoint raises a
-    ``ValueError``. A connection counts once in each batch. ``inputs`` describes the inputs of the stream in words,
-    for reports on the tables.
+    ``exchanges`` needs only the ``EXCHANGE_COLUMNS`` of ``tables.clients``. Each table is replaced as a whole in one
+    step. It records the last batch added, so that a batch repeated after a failure is not added twice. The tables
+    depend on the checkpoint next to them, ``folder/_clients.checkpoint``. If the checkpoint exists without the
+    tables, the query fails with a ``ValueError``. A connection counts once per batch. ``inputs`` describes the inputs
+    of the stream for reports on the tables.
     """
     path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
@@ -42,9 +42,9 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
 
 
 def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
-    """Add the exchanges of the batch with this ``number``, counted from 0, unless it was added before."""
+    """Add the exchanges of batch ``number``, counted from 0, unless it was already added."""
     with clients(batch).kept() as seen:
-        for name in ("problems", "clients"):  # a report needs both tables, and begins when clients exist
+        for name in ("problems", "clients"):  # a report needs both tables, and starts once clients exists
             _add(folder, name, format, seen, number, Origin(inputs))
 
 

@@ -1,4 +1,4 @@
-"""Packets from a Kafka topic to which a capturing program wrote them."""
+"""Reads packets from a Kafka topic to which a capture program writes them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
-    """Return ``PACKETS`` of a stream, or a table, with the columns of Spark's ``kafka`` source.
+    """Return ``PACKETS`` of a stream or table that has the columns of Spark's ``kafka`` source.
 
-    The value of a record is one packet as captured on the link. ``link_type`` is the link's number in pcap files (1
-    Ethernet, 101 IP, 113 and 276 Linux cooked). The time of the packet is the timestamp of the record. The first
-    eight bytes of the key may hold a more exact time, in microseconds since the epoch, big-endian, because a
-    producer's clock has milliseconds. ``source`` is topic and partition, ``position`` the offset. Tunnels are
-    followed as in files. Packets without TCP are left out. ``problem`` reports records without a valid time,
-    encapsulations that are not read, and records that are no packets.
+    The value of each record is a packet as captured on the link. ``link_type`` is the link type in pcap files (1 for
+    Ethernet, 101 for IP, 113 and 276 for Linux cooked). A packet's time is the record's timestamp. Since producers'
+    timestamps have only milliseconds, the first eight bytes of the key may hold a more exact time, in microseconds
+    since the epoch, big-endian. ``source`` is the topic and partition, and ``position`` is the offset. Tunnels are
+    followed as in files. Packets other than TCP are left out. ``problem`` reports records without a valid time,
+    unsupported encapsulations, and records that are not packets.
     """
     if link_type not in LINKS:
         raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
@@ -43,7 +43,7 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
 
 
 def packet_rows(link_type: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield ``PACKETS`` of records: topic, partition, offset, timestamp in microseconds, key, value."""
+    """Yield ``PACKETS`` for records with a topic, partition, offset, timestamp in microseconds, key and value."""
     return packet_batches(_packets(batches, LINKS[link_type]))
 
 
@@ -65,7 +65,7 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
             continue
         yield from unwrapper.add(frame, 0, len(frame), len(frame), link.layer, time / 1e6, offset)
     for unwrapper in unwrappers.values():
-        unwrapper.has_tcp = True  # the contents of other records are unknown here
+        unwrapper.has_tcp = True  # other records, whose contents are unknown here, may have TCP
         yield from unwrapper.close()
         yield from unwrapper.report.take()
 
@@ -76,8 +76,8 @@ def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def _other(value: bytes) -> str:
-    """Describe the value of a record that certainly is no packet. The text is empty for a possible packet. The bytes
-    of a packet are never all text, because of its flags."""
+    """Return what a record's value is if it is certainly not a packet, otherwise an empty string. Packets are never
+    all text, because of the TCP flags."""
     if not value:
         return "empty"
     if value[:4] in (*MAGICS, MAGIC):
@@ -86,6 +86,7 @@ def _other(value: bytes) -> str:
 
 
 def _time(key: bytes, micros: int | None) -> int | None:
-    """Return the first possible time. Producers choose their keys, so a key may be a name and not a time."""
+    """Return the first plausible time in microseconds, or ``None``. A producer's key may be a name instead of a
+    time."""
     told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
     return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)
