@@ -171,7 +171,7 @@ class Report:
     _counts: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
-        """Record a finding that has the arguments of :func:`finding`."""
+        """Record a finding with the same arguments as :func:`finding`."""
         if not self.is_full:
             self.record(code, finding(message, span, label, **details))
 

@@ -123,7 +123,7 @@ def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterato
     with zipfile.ZipFile(path) as archive:
         for member in _members(archive, only):
             with archive.open(member) as file:
-                data = file.read(member.file_size)  # without a size, it would be unpacked completely
+                data = file.read(member.file_size)  # without a size, the whole member would be unpacked
             json = PurePosixPath(member.filename).suffix != ".krm"
             if not json or b'"validVersions"' in data or b'"fields"' in data:  # other JSON files are skipped
                 yield from decode(f"{path.as_posix()}!{member.filename}", room.take(data), report)

@@ -45,7 +45,7 @@ def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _numbers(pairing: Pairing) -> Iterator[c.Change]:
-    """Yield a change for each request whose api key another request now uses. Omit responses, which follow them."""
+    """Yield a change for each api key that another request now uses. Responses are not reported separately."""
     before = [*pairing.removed, *(pair.old for pair in pairing.persisted)]
     newly = [
         *pairing.added,

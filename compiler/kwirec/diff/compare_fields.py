@@ -135,7 +135,7 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
 
 
 def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
-    """Yield changes to attributes that do not affect the encoding, unlike the default of a tagged field."""
+    """Yield changes to attributes that do not affect the encoding. This excludes the default of a tagged field."""
     both = field.old.field, field.new.field
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
     implicit = all(isinstance(side.default, Implicit) for side in both)

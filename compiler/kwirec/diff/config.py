@@ -9,7 +9,7 @@ message = "AlarmRequest"             # `*` for any
 versions = "0-1"                     # default: all; the finding must concern no others
 field = "Zones.Name"                 # default: the message and all its fields
 reason = "no client ever used them"
-expires = 2027-01-31                 # default: never; the last day on which it holds
+expires = 2027-01-31                 # default: never; the last day on which it applies
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ DIFFERS, OLD, NEW = "differs", "old only", "new only"
 
 FORMATS = ("text", "markdown", "json")
 LONGEST = 80
-"""The maximum characters of a kind in text and tables. Longer kinds, such as arrays of large structs, are cut. JSON
-contains them in full.
+"""The maximum number of characters of a kind in text and tables. Longer kinds, such as arrays of large structs, are
+cut. JSON contains them in full.
 """
 
 

@@ -1,8 +1,8 @@
 """Pairs the messages, structs and fields of two schemas before they are compared.
 
 Messages are paired by name, then by former name, then by api key. Fields are paired in the layouts of each shared
-version, by name, then by former name, then by position between two paired neighbours. The last case is a rename. A
-field with the same name at another position was moved.
+version, by name, then by former name, then by position between two paired neighbours. A field paired by position was
+renamed, and a field with the same name at another position was moved.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _pairs(schema: Schema) -> RpcPairs:
 def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Message) -> bool:
     """Return whether messages of the same kind and api key with different names are the same message.
 
-    Requests decide for their responses, unless they have no fields to compare.
+    A request decides for its response, unless it has no fields to compare.
     """
     if old.api_key is None or old.kind is not new.kind:
         return False
@@ -186,7 +186,7 @@ class _Walk:
             pair.added.setdefault(entry.name, {})[version] = entry
 
     def _rest(self) -> None:
-        """Pair the structs and fields by name that are not in any shared version."""
+        """Pair by name the structs and fields that are not in any shared version."""
         paired = {old for old, _ in self._found}, {new for _, new in self._found}
         for name in self._old:
             if name in self._new and name not in paired[0] and name not in paired[1]:

@@ -43,7 +43,7 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
-    """Return the versions of each message in a release. Without definitions, brokers' accepted versions are used."""
+    """Return each message's versions in a release. Without definitions, return the versions that brokers accepted."""
     proved: dict[str, set[int]] = {}
     for message, version in history.evidence_of(release):
         proved.setdefault(message, set()).add(version)

@@ -91,7 +91,7 @@ def _load(sources: Iterable[Source], report: Report, notation: Notation | None) 
     """Return the schema, and add errors that prevent compilation to ``report``.
 
     Errors about pairs of messages (K7xx) are ignored, so that single files can be compared. After other errors, the
-    schema is empty, to leave its memory to the other side.
+    schema is empty to free memory for the other side.
     """
     findings = Report()
     schema = resolve([parse(source, findings, notation=notation) for source in sources], findings)
@@ -106,7 +106,7 @@ def _load(sources: Iterable[Source], report: Report, notation: Notation | None) 
 def _at_revision(revision: str, path: str, report: Report, *, required: bool) -> list[Source]:
     """Return the definitions in ``path`` (relative to the current folder) at ``revision``.
 
-    If the revision does not have a path that is not ``required``, all definitions are new and the list is empty.
+    If ``path`` is not ``required`` and the revision does not have it, the list is empty because everything is new.
     """
     if revision.startswith("-"):
         raise SideError(f"`{revision}` is not a revision")

@@ -50,7 +50,7 @@ def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
 
 
 def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
-    """Return the values of an object or list, each with the start offset of its attribute or, in a list, its own."""
+    """Return the values of an object or list with their start offsets. An attribute starts at its name."""
     if isinstance(value, JsonObject):
         return [(member.key_span.start, member.value) for member in value.members]
     return [(item.span.start, item) for item in value.items] if isinstance(value, JsonArray) else []
@@ -82,7 +82,7 @@ def _slots(
 
 
 def _is_behind(comment: Span, end: int) -> bool:
-    """Return whether a single-line comment is on the same line as the offset ``end`` before it."""
+    """Return whether a comment has only one line and starts on the line that contains the offset ``end``."""
     return end >= 0 and "\n" not in comment.text and comment.source.text.find("\n", end, comment.start) < 0
 
 

@@ -148,9 +148,7 @@ def _written_twice(report: Report, member: JsonMember, first: JsonMember, what: 
 def _attributes(
     report: Report, value: JsonObject, known: Collection[str], what: str
 ) -> tuple[dict[str, JsonValue], set[str]]:
-    """Return the known attributes of an object, and the names that its misspelt attributes were probably meant to
-    have.
-    """
+    """Return the known attributes of an object, and the known names that its misspelt attributes probably mean."""
     values: dict[str, JsonValue] = {}
     misspelt: set[str] = set()
     first: dict[str, JsonMember] = {}
@@ -182,7 +180,7 @@ def _a(noun: str) -> str:
 
 
 def _plain(value: JsonValue) -> object:
-    """Return a value without its spans. ``1`` differs from ``true``, and wrong values are never equal."""
+    """Return a value without its spans. ``1`` differs from ``true``, and invalid values are never equal."""
     match value:
         case JsonScalar():
             return type(value.value), value.value

@@ -1,7 +1,7 @@
 """Converts between comments and descriptions.
 
 The lines of a paragraph become one line of the description. A line with only ``//`` separates paragraphs. A line that
-starts with more than one space, or like a list item, remains a separate line. Any other text is written in quotes.
+starts with more than one space, or like a list item, remains a separate line. Other text is quoted.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ def _default(type_: WrittenType, effective: VersionRange) -> Spanned[Literal] | 
 
 
 def null_by_default(is_nullable: bool, nullable: VersionRange | None, effective: VersionRange) -> bool:
-    """Return whether a field without a written default is null by default: it is nullable in all its versions."""
+    """Return whether null is the implied default of a field, because it is nullable in all its versions."""
     return is_nullable and (nullable is None or nullable.covers(effective))
 
 

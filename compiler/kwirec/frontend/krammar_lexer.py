@@ -46,7 +46,7 @@ class Line:
 
 
 def read_lines(source: Source, report: Report) -> Iterator[Line]:
-    """Yield all lines of a source. Consecutive lines with tabs are reported once, other bad lines individually."""
+    """Yield all lines of a source. Report consecutive lines with tabs once, and other wrong indentation by line."""
     offset, tabbed = 0, False
     for written in report.until_full(source.text.split("\n")):
         body = written.rstrip(" \t\r")

@@ -148,7 +148,7 @@ class _Parser:
         else:
             helps = ["a block starts with `Name =>`, followed by fields that are indented by two spaces"]
             self._unexpected(line.span(self._source), "expected a struct or an enum", helps=helps)
-        if self._line is not None and self._line.level:  # the block of the unreadable head
+        if self._line is not None and self._line.level:  # the fields below the unreadable head
             self.fields(1)
         return None
 

@@ -39,7 +39,7 @@ Definition = MessageDecl | EnumDecl
 
 
 def krammar_text(definitions: Sequence[Definition], report: Report, *, franz_go: bool = False) -> str:
-    """Return the text of one file with these messages and enums. Report facts that it cannot express."""
+    """Return the text of one file with these messages and enums. Report facts that cannot be expressed."""
     blocks = _Writer(report, franz_go).blocks(definitions)
     return "\n\n".join("\n".join(block) for block in blocks) + "\n"
 

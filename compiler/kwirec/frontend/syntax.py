@@ -1,4 +1,4 @@
-"""The syntax tree: text with positions, but without meaning.
+"""The syntax tree, which represents text and positions but no meaning.
 
 Every notation produces these nodes. A node has a span for each of its parts, so that diagnostics of later passes can
 point at the wrong part. Names are resolved and ranges are compared later.
@@ -105,8 +105,8 @@ _KINDS = ("header", "data", "metadata", "coordinator-key", "coordinator-value", 
 KINDS = {kind.replace("-", " "): kind for kind in _KINDS}
 """Words for messages that are not requests, with the corresponding values of ``type``."""
 
-# Each attribute of a definition has one of the following rows. A row has its name (in JSON, in camel case), its type,
-# which determines how each notation reads and writes it, and its word. Attributes are written in this order.
+# The fields of the following classes are the attributes of definitions. Each has a name (in camel case in JSON), a
+# type, which determines how each notation reads and writes it, and a word. Attributes are written in this order.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

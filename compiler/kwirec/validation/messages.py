@@ -365,7 +365,8 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     """The header version of a message version does not follow from its flexibility.
 
     Without `headerVersions`, a request has header 2 in flexible versions and header 1 otherwise. A response has
-    header 1 or 0, and ApiVersionsResponse always has header 0. Peers with this rule could not read the message.
+    header 1 or 0, and ApiVersionsResponse always has header 0. Peers that follow this rule could not read the
+    message.
     """
     if at.message.valid.is_open:
         return
@@ -448,7 +449,7 @@ def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> It
 
 
 def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[MessageSite]) -> list[str]:
-    """Return a help about a message with a matching name but another key, or else the advice to add a message."""
+    """Return a help that names a message with a matching name but another key, or else suggests adding a message."""
     for partner in partners:
         if _subject(partner.message.name) == _subject(at.message.name):
             return [f"`{partner.message.name}` has api key {partner.message.api_key}"]

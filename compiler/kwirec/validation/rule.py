@@ -48,7 +48,7 @@ _LOOKS_AT: Mapping[object, Callable[[Subjects], Iterable[Any]]] = {
 
 @dataclass(frozen=True)
 class Rule:
-    """A code and its check of a whole schema."""
+    """A code and the check that finds its violations in a schema."""
 
     code: Code
     check: Callable[[Subjects], Iterable[Finding]]

@@ -198,7 +198,7 @@ def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
 def tagged_records(at: FieldSite) -> Iterator[Finding]:
     """A field of type `records` is tagged.
 
-    Tagged fields are written after their size, but records are passed on without computing their size.
+    A tagged field is written after its size, but records are passed on without computing their size.
     """
     if at.field.tagged and str(at.base) == "records":
         yield at.finding(

@@ -49,8 +49,8 @@ def nested_array(at: FieldSite) -> Iterator[Finding]:
 def not_nullable(at: FieldSite) -> Iterator[Finding]:
     """A field is nullable, but its type is not.
 
-    Strings, bytes, records, arrays and structs can be null. Numbers, booleans and uuids cannot. Use a default such
-    as -1 or the zero uuid for an absent value.
+    Strings, bytes, records, arrays and structs can be null, but numbers, booleans and uuids cannot. Use a default
+    such as -1 or the zero uuid for an absent value.
     """
     written, type_ = at.decl.nullable_versions, at.field.type
     if written and written.value and isinstance(type_, PrimitiveType) and type_.name not in NULLABLE_PRIMITIVES:
@@ -326,7 +326,7 @@ def empty_elements(at: MessageSite) -> Iterator[Finding]:
     """The elements of an array have no bytes in a version in which the array exists.
 
     A few bytes could announce any number of such elements, so a small message could exhaust memory. In flexible
-    versions, every element has at least the number of its tagged fields.
+    versions, every element contains at least the number of its tagged fields.
     """
     flexible = at.message.flexible
     sized = {name: {version for version in used if version in flexible} for name, used in at.message.usage.items()}
@@ -399,7 +399,7 @@ def _changes(at: MessageSite) -> set[int]:
 
 
 def _levels(at: MessageSite) -> list[Counter[str]]:
-    """Return the uses of each struct on each level of nesting, up to the first level that is too deep [K411].
+    """Return the number of uses of each struct by level of nesting, up to the first level that is too deep [K411].
 
     All levels are empty if a struct contains itself [K409].
     """

@@ -32,7 +32,7 @@ def validate(schema: Schema, report: Report) -> None:
 
 
 def validate_before(block: str, schema: Schema, report: Report) -> None:
-    """Apply the rules before a block, such as ``K7``, to incomplete definitions. Report only errors."""
+    """Apply the rules before a block, such as ``K7``, and report only errors. Definitions can be incomplete."""
     findings = Report()
     validate(schema, findings)
     for diagnostic in findings.diagnostics:

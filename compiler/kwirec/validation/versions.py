@@ -257,7 +257,7 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
 def outlived(at: FieldSite) -> Iterator[Finding]:
     """The versions of a field, or its nullable versions, end before the lowest valid version of the message.
 
-    They refer to versions that were removed and have no effect. Kafka's definitions contain some such ranges.
+    Such ranges refer to removed versions and have no effect. Kafka's definitions contain some of them.
     """
     for attribute, written in ranges(at.decl):
         if at.reachable and _is_outlived(at, written.value):

@@ -43,7 +43,7 @@ class Change:
 
     @property
     def paths(self) -> tuple[str | None, ...]:
-        """The same for the changed field or value. Empty if the change concerns the message or enum as a whole."""
+        """The field paths or value names on the new and the old side. Empty if the message or enum itself changed."""
         return ()
 
     def describe(self) -> Finding:
