@@ -1,4 +1,4 @@
-"""A small client of one broker, on asyncio: connect, authenticate, call.
+"""A small asyncio client for one broker: connect, authenticate, call.
 
 ::
 
@@ -8,8 +8,8 @@
         response = await client.call(MetadataRequest(topics=[]))
         print(response.expect(MetadataResponse).cluster_id)
 
-It finds no other brokers, renews no sessions and sends one request at a time. For more, use ``kwire.connection``, on
-which it is built.
+It does not discover other brokers or renew sessions, and it sends one request at a time. For more, use
+``kwire.connection``, on which it is built.
 """
 
 from kwire.client.ask import ask

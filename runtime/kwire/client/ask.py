@@ -1,4 +1,4 @@
-"""The description that a broker gives of itself and its cluster."""
+"""Asking a broker to describe itself and its cluster."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from kwire.client.client import Client
 
 CONTROLLERS = 2
-"""The type of endpoints that a controller answers DescribeCluster for [KIP-919]."""
+"""The endpoint type with which a controller answers DescribeCluster [KIP-919]."""
 
 
 async def ask(client: Client) -> BrokerAnswer:
-    """Return the versions and features in the broker's ApiVersions answer, and the cluster's id and nodes.
+    """Return the versions and features from the broker's ApiVersions response, and the cluster's id and nodes.
 
-    These are from Metadata, or at a controller, which does not have it, from DescribeCluster; without either there
-    are none.
+    The id and nodes come from Metadata, or from DescribeCluster for a controller, which does not support Metadata.
+    They are ``None`` and empty if neither is supported.
     """
     announced = client.api_versions
     supported = {feature.name: (feature.min_version, feature.max_version) for feature in announced.supported_features}

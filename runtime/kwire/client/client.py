@@ -1,4 +1,4 @@
-"""One connection to one broker, and one request at a time."""
+"""A client with one connection to one broker, which sends one request at a time."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_TEXT = 1000
-"""Characters of a broker's text in an error."""
+"""Maximum number of characters of a broker's text in an error message."""
 MAX_RESPONSE = 16 << 20
-"""The default limit of a response, in bytes: what a hostile broker can make a client hold is a multiple of it."""
+"""The default maximum size of a response in bytes. A hostile broker can make a client use a multiple of it as
+memory."""
 
 DEFAULT_PORT = 9092
 UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = 35, 34
 
 HTTP_SECONDS = 5.0
-"""Maximum seconds that a silent server has to show that it speaks HTTP."""
+"""Maximum time in seconds for a silent server to show that it speaks HTTP."""
 _FAILURES = (OSError, UnicodeError, DecodeError)
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]{1,5}))?")
 _HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
 
 
 def parse_address(text: str) -> tuple[str, int]:
-    """Return host and port in ``HOST:PORT``, ``HOST`` or ``[IPV6]:PORT``. Raise ``ValueError`` for anything else."""
+    """Return the host and port in ``HOST:PORT``, ``HOST`` or ``[IPV6]:PORT``. Raise ``ValueError`` for anything
+    else."""
     found = _ADDRESS.fullmatch(text)
     port = int(found[3] or DEFAULT_PORT) if found else 0
     if found is None or not 0 < port < 1 << 16:
@@ -54,11 +56,11 @@ async def connect(
     timeout: float = 30.0,
     max_response: int = MAX_RESPONSE,
 ) -> Client:
-    """Open a connection, negotiate versions and log in, all within ``timeout`` seconds.
+    """Return a client that is connected, has negotiated versions and has logged in, all within ``timeout`` seconds.
 
     ``timeout`` is also the default limit of each call. ``max_response`` is the maximum size of a response in bytes.
     Raise ``BrokerError`` with the reason if the connection fails, and ``AuthenticationError`` if the login fails.
-    Raise ``SecurityError`` before anything is sent if a password or token would go out in clear text.
+    Raise ``SecurityError`` before sending anything if a password or token would be sent in clear text.
     """
     security = security or Security()
     security.check(host)
@@ -86,7 +88,7 @@ async def connect(
 
 
 class Client:
-    """A connection that ``connect`` made. Leaving ``async with`` closes it."""
+    """A connection to a broker, made by ``connect``. Leaving an ``async with`` block closes it."""
 
     def __init__(
         self,
@@ -101,7 +103,7 @@ class Client:
         self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self.protocol = protocol
         self.api_versions: Any = None
-        """The ApiVersionsResponse of the broker."""
+        """The broker's ApiVersionsResponse."""
         self._tls = security.tls is not None
         self._timeout = timeout
         self._connection = ClientConnection(protocol, client_id=client_id, max_frame=max_response)
@@ -121,10 +123,10 @@ class Client:
         return self._connection.ranges
 
     async def close(self) -> None:
-        """Close the connection. Closing twice is no error."""
+        """Close the connection. Closing it again has no effect."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            writer.transport.abort()  # nothing is left to send: a broker has answered, or is not trusted to
+            writer.transport.abort()  # nothing is left to send, whether or not the broker has answered
             with suppress(OSError):
                 await writer.wait_closed()
 
@@ -138,12 +140,12 @@ class Client:
     async def call(
         self, request: Message, version: int | None = None, *, timeout: float | None = None
     ) -> ResponseEvent:
-        """Send a request and wait for its response.
+        """Send a request and return its response.
 
-        The version defaults to the newest that both sides know. ``timeout`` is in seconds and defaults to the limit
-        of ``connect``. Raise ``BrokerError`` and close the connection if no response comes. Raise ``DecodeError`` if
-        the response cannot be decoded. Raise ``EncodeError`` if the request cannot be encoded, has no response, or
-        names a topic without its id in a version that has ids instead.
+        ``version`` defaults to the newest version that both sides know. ``timeout`` is in seconds and defaults to the
+        timeout given to ``connect``. Raise ``BrokerError`` and close the connection if no response arrives. Raise
+        ``DecodeError`` if the response cannot be decoded. Raise ``EncodeError`` if the request cannot be encoded, has
+        no response, or names a topic without its id in a version that only has topic ids.
         """
         name = type(request).__name__
         if version is None:
@@ -180,7 +182,7 @@ class Client:
                 why = reason(error, tls=False, seconds=seconds)
                 raise BrokerError(f"{self.address}: {name}: {why}") from None
             raise
-        except BaseException:  # Cancelled. No caller waits for the response any more.
+        except BaseException:  # The call was cancelled, so the response would be unexpected.
             await self.close()
             raise
         await self.close()
@@ -192,7 +194,8 @@ class Client:
         return "a port for TLS does so, and a broker before 0.10" if not self._tls else "a broker before 0.10 does so"
 
     async def _negotiate(self) -> None:
-        """Exchange ApiVersions, again in an older version if the broker requires it [KIP-511, KAFKA-WIRE 6]."""
+        """Send ApiVersions, and send it again in an older version if the broker requires it [KIP-511, KAFKA-WIRE
+        6]."""
         request: Any = self.protocol["ApiVersionsRequest"]
         question = request(client_software_name="kwire", client_software_version=__version__)
         answer: Any = (await self.call(question, request.VALID_VERSIONS[-1])).message
@@ -206,7 +209,8 @@ class Client:
         self.api_versions = answer
 
     async def _login(self, sasl: Sasl) -> None:
-        """Log in. Tokens travel in SaslAuthenticate requests, or bare if the broker has none [KAFKA-WIRE 9]."""
+        """Log in. Tokens are sent in SaslAuthenticate requests, or bare if the broker does not support these
+        [KAFKA-WIRE 9]."""
         handshake: Any = self.protocol["SaslHandshakeRequest"]
         bare = self.protocol["SaslAuthenticateRequest"].API_KEY not in self.versions
         agreed: Any = (await self.call(handshake(mechanism=sasl.mechanism), 0 if bare else None)).message
@@ -238,14 +242,14 @@ class Client:
     async def _bare(self, token: bytes) -> bytes:
         try:
             answer = await self._exchange(self._connection.send_token(token), "the login")
-        except BrokerError:  # brokers of that age give no reason
+        except BrokerError:  # such old brokers give no reason
             raise AuthenticationError("refuses the login") from None
         assert isinstance(answer, SaslToken)
         return answer.data
 
 
 async def _is_http(host: str, port: int) -> bool:
-    """Return whether a silent port belongs to an HTTP server, which waits for the end of a line."""
+    """Return whether a silent port belongs to an HTTP server that waits for a complete line."""
     with suppress(OSError):
         async with asyncio.timeout(HTTP_SECONDS):
             reader, writer = await open_connection(host, port)

@@ -1,4 +1,4 @@
-"""Errors of a client, and the reasons why a connection failed, in the terms of who has to correct it."""
+"""Errors of a client, and reasons for failed connections that tell users what to correct."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kwire.connection.detect import sniff_protocol
 from kwire.errors import DecodeError, KwireError
 
 MAX_RESPONSE = 300 << 20
-"""The largest limit of a response: from 320 MiB on, the first bytes of TLS could be a size."""
+"""The largest possible limit of a response in bytes. From 320 MiB on, the first bytes of TLS could be a size."""
 
 
 class BrokerError(KwireError):
@@ -21,11 +21,11 @@ class AuthenticationError(BrokerError):
 
 
 class SecurityError(KwireError, ValueError):
-    """Settings of TLS or SASL that are wrong, or that this client does not have."""
+    """A TLS or SASL setting is invalid, or this client does not support it."""
 
 
 def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
-    """Return why a connection failed, without the address. ``tls`` is whether the client spoke TLS."""
+    """Return the reason why a connection failed, without the address. ``tls`` says whether the client used TLS."""
     match error:
         case DecodeError(message_name="frame"):
             return other_protocol(error.data) or _size(error)
@@ -53,7 +53,7 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
 
 
 def _size(error: DecodeError) -> str:
-    """Return why a frame is not read: a response that is too large for the client, or no size at all."""
+    """Return the reason why a frame is not read: the response is too large for the client, or its size is invalid."""
     if 0 < int.from_bytes(error.data[:4], "big", signed=True) <= MAX_RESPONSE:
         return f"answers with {error.reason}: raise --max-response, or in Python max_response"
     return f"does not speak Kafka: {error.reason}"

@@ -1,4 +1,4 @@
-"""Files of settings, passwords, tokens and certificates."""
+"""Reading files with settings, passwords, tokens and certificates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import stat
 from pathlib import Path
 
 MAX_FILE = 4 << 20
-"""Limit of the bytes of a file: the largest are lists of certificates, of a quarter of a megabyte."""
+"""Maximum size of a file in bytes. The largest files are lists of certificates, with a quarter of a megabyte."""
 
 
 def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:
-    """Return the bytes of a file, or of a pipe, which a password manager may give. ``OSError`` for a device, and for
-    more than ``most`` bytes.
+    """Return the bytes of a file or of a pipe, such as a password manager provides.
+
+    Raise ``OSError`` for a device or for more than ``most`` bytes.
     """
     with Path(path).open("rb") as file:
         if not stat.S_ISREG(mode := os.fstat(file.fileno()).st_mode) and not stat.S_ISFIFO(mode):

@@ -1,4 +1,4 @@
-"""The TCP connection below a client, with TLS or without."""
+"""Opening the TCP connection of a client, with or without TLS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 async def open_connection(
     host: str, port: int, tls: ssl.SSLContext | None = None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Connect to the first address of a host that accepts a connection.
+    """Connect to the first address of a host that accepts a connection, and return its reader and writer.
 
     Raise the last ``OSError`` if no address does. Unlike asyncio's own function, this leaves no thread for which
     ``asyncio.run`` waits.
@@ -46,7 +46,7 @@ async def _connected(end: socket.socket, address: Any) -> socket.socket:
 async def _addresses(host: str, port: int) -> list[Any]:
     """Return the addresses of a host.
 
-    The system may need minutes, so the call runs on a thread that can be abandoned.
+    The lookup may take minutes, so it runs on a thread that can be abandoned.
     """
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[Any]] = loop.create_future()

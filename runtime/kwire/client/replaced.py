@@ -1,4 +1,4 @@
-"""Fields that a version replaces, such as the name of a topic where that version has its id."""
+"""Checking for fields that a version replaces, such as a topic name replaced by a topic id."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def check_replaced(message: Message, version: int) -> None:
-    """Raise an ``EncodeError`` if ``version`` would drop a value and its replacement has none.
+    """Raise ``EncodeError`` if ``version`` would drop a value whose replacement is not set.
 
-    The replacements of a dropped field are the fields of its struct that begin in the version after its last version.
-    Encoding does not refuse the value, because the field is ignorable. The peer would see the defaults of the
-    replacements.
+    The replacements of a dropped field are the fields of its struct that were added in the version after its last
+    version. Encoding does not reject the value, because the field is ignorable. The peer would see the defaults of
+    the replacements.
     """
     for path, field, others in _lost(message, valid_version(type(message), version), ""):
         reason = f"version {version} drops this field: set {' or '.join(other.name for other in others)} instead"
@@ -58,7 +58,7 @@ def replaced_fields(cls: Any, version: int) -> tuple[tuple[Field, object, tuple[
 
 @cache
 def _to_search(cls: Any, version: int) -> tuple[PresentField, ...]:
-    """Return the fields of structs that have such fields, at any depth."""
+    """Return the fields whose structs contain replaced fields at any depth."""
     found = []
     for field in present_fields(cls, version):
         inner: Any = struct_class(cls, field)

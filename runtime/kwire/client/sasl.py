@@ -1,4 +1,4 @@
-"""SASL as a client sees it: mechanisms as generators of tokens [RFC 4616, 5802, 7628]."""
+"""The client side of SASL, with mechanisms as generators of tokens [RFC 4616, 5802, 7628]."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Conversation = Generator[bytes, bytes, None]
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
 IN_CLEAR = {"PLAIN": "password", "OAUTHBEARER": "token"}
-"""Mechanisms that need TLS, with the secret that each sends as it is."""
+"""Mechanisms that need TLS, with the secret that each sends in clear text."""
 
 ITERATIONS = range(4096, 1_000_001)
-"""Range of iterations that SCRAM servers may request. Fewer would expose the password [RFC 7677, 4]. More would last
-seconds.
+"""The numbers of iterations that SCRAM servers may request. Fewer iterations would expose the password [RFC 7677, 4].
+More iterations would take seconds.
 """
 
 _CHALLENGE = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,9})(?:,.*)?")
@@ -36,7 +36,7 @@ class Sasl:
     """The settings of a login by PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.
 
     OAUTHBEARER requires a ``token``, or a ``token_file`` that is read at each login, and accepts ``extensions``
-    [KIP-342]. With ``by_token``, SCRAM uses the id and hmac of a delegation token as user and password [KIP-48].
+    [KIP-342]. With ``by_token``, SCRAM uses the id and hmac of a delegation token as user name and password [KIP-48].
     """
 
     mechanism: str
@@ -59,7 +59,7 @@ class Sasl:
     def conversation(self) -> Conversation:
         """Return the client's part of a login.
 
-        It raises ``AuthenticationError`` if the server breaks the rules of the mechanism.
+        It raises ``AuthenticationError`` if the server violates the mechanism.
         """
         if self.mechanism == "PLAIN":
             return self._plain()

@@ -1,4 +1,4 @@
-"""TLS and SASL of a client: what to use, from Python or from a client's properties file [KIP-651, KIP-684]."""
+"""The TLS and SASL settings of a client, given in Python or in a client properties file [KIP-651, KIP-684]."""
 
 from __future__ import annotations
 
@@ -29,10 +29,9 @@ _JAAS = re.compile(rf"\s*[\w.$]+\s+\w+((?:\s+{_OPTION})*)\s*;\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """The security of a connection. Without a context for ``tls`` it is plain text, and without ``sasl`` it has no
-    login.
+    """The security settings of a connection. Without ``tls``, it is in plain text. Without ``sasl``, it has no login.
 
-    A password of PLAIN, or a token, goes to another machine only by TLS, unless ``plaintext_login`` allows it.
+    PLAIN passwords and tokens are sent to other machines only over TLS, unless ``plaintext_login`` is set.
     """
 
     tls: ssl.SSLContext | None = None
@@ -43,10 +42,10 @@ class Security:
     def from_properties(cls, properties: Mapping[str, str], token_file: str | Path | None = None) -> Security:
         """Return the settings of a Java client from ``security.protocol``, ``sasl.*`` and ``ssl.*``.
 
-        Other properties are ignored. OAUTHBEARER requires ``token_file``, because a Java client gets its tokens by
-        itself. ``SASL_PLAINTEXT`` allows ``plaintext_login``, because it asks for a login in clear text. Raise
-        ``SecurityError`` for settings that this client does not support, such as other mechanisms and stores of keys
-        that are not PEM.
+        Other properties are ignored. OAUTHBEARER requires ``token_file`` or a token endpoint URL with the scheme
+        ``file``, because this client does not request tokens. ``SASL_PLAINTEXT`` sets ``plaintext_login``, because it
+        asks for a login in clear text. Raise ``SecurityError`` for settings that this client does not support, such
+        as other mechanisms or key stores that are not PEM.
         """
         protocol = properties.get("security.protocol", "PLAINTEXT").upper()
         if protocol not in PROTOCOLS:
@@ -58,12 +57,14 @@ class Security:
         )
 
     def exposed(self, host: str) -> str:
-        """Return the secret that a login here would send in clear text: ``password``, ``token``, or an empty text."""
+        """Return which secret a login at this host would send in clear text: ``password``, ``token`` or an empty
+        string."""
         in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
         return "" if self.tls or _is_loopback(host) else in_clear
 
     def warning(self, host: str, config: str) -> str:
-        """Return a warning if the properties file ``config`` asks for a login in clear text here, else ``""``."""
+        """Return a warning if the properties file ``config`` asks for a login in clear text at this host, else
+        ``""``."""
         secret = self.exposed(host)
         text = f"the {secret} goes to {host} in clear text, as security.protocol of {config} asks"
         return text if secret else ""
@@ -85,8 +86,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
-    """Return the settings in a properties file, as Java reads it: in ISO 8859-1, with its escapes and continued
-    lines.
+    """Return the settings in a Java properties file, which is in ISO 8859-1 and may have escapes and continued lines.
     """
     properties, continued = {}, ""
     for line in [*re.split(r"\r\n|\r|\n", read_small(path).decode("latin-1")), ""]:
@@ -112,11 +112,11 @@ def tls_context(
     key_password: str | None = None,
     check_hostname: bool = True,
 ) -> ssl.SSLContext:
-    """Return a context for TLS 1.2 and newer, from files in PEM.
+    """Return a context for TLS 1.2 and newer, from PEM files.
 
-    ``ca`` or ``ca_text`` replace the certificates that the system trusts. ``certificate`` is the chain of the client,
-    for brokers that request it. It includes the key unless the key has its own file. Raise ``SecurityError`` with the
-    name of a file that cannot be read.
+    ``ca`` or ``ca_text`` replaces the certificates that the system trusts. ``certificate`` is the file of the
+    client's certificate chain, for brokers that request it. It also contains the key unless ``key`` is given. Raise
+    ``SecurityError`` with the file name if a file cannot be read.
     """
     for path in (ca, certificate, key):
         _check_pem(path)
@@ -124,7 +124,7 @@ def tls_context(
         context = ssl.create_default_context(cafile=ca, cadata=ca_text)
         context.check_hostname = check_hostname
         if certificate is not None:
-            context.load_cert_chain(certificate, key, key_password or "")  # "": or OpenSSL asks the terminal
+            context.load_cert_chain(certificate, key, key_password or "")  # None would prompt the user
     except (OSError, ValueError) as error:  # errors of ssl are OSErrors too
         what = f"{key or certificate}: no certificate with its key, or a wrong password of the key"
         raise SecurityError(what if certificate is not None else f"no certificates in PEM: {error}") from None
@@ -160,7 +160,7 @@ def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
 
     if "ssl.keystore.key" not in properties:
         return context(get("ssl.keystore.location"))
-    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Others cannot read the folder.
+    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read it.
         file = Path(folder, "key.pem")
         file.write_text(f"{properties['ssl.keystore.key']}\n{get('ssl.keystore.certificate.chain', '')}\n")
         try:

@@ -1,8 +1,8 @@
-"""The files of brokers: log segments, metadata snapshots, whole data directories, and records of internal topics.
+"""Reading the files of brokers: log segments, metadata snapshots, data directories and records of internal topics.
 
-``decode_record`` decodes one record of an internal topic from any source; ``LogSegment`` and ``scan`` read
-files; ``internal_records`` does both, and ``committed_offsets`` adds up what groups committed. ``embedded`` finds
-what consumers wrote into the messages of their group.
+``decode_record`` decodes one record of an internal topic from any source. ``LogSegment`` and ``scan`` read files.
+``internal_records`` does both, and ``committed_offsets`` returns the offsets that groups committed. ``embedded``
+decodes the subscriptions and assignments in group messages.
 """
 
 from kwire.logs.directory import LoggedRecord, internal_records, read_producer_snapshot, scan

@@ -1,8 +1,9 @@
-"""The topics in which Kafka Connect keeps connectors, offsets and states. Keys are text, values JSON.
+"""The topics in which Kafka Connect stores connectors, offsets and states as JSON.
 
-The user names these topics, so they are recognised by their usual names: ``connect-configs``,
-``docker-connect-offsets``, ``connect-cluster-status``, and ``mm2-configs.A.internal`` for MirrorMaker 2. The keys
-come from Kafka's classes ``KafkaConfigBackingStore``, ``KafkaStatusBackingStore`` and ``OffsetStorageWriter``.
+Users can choose the names of these topics, so only usual names are recognised, such as ``connect-configs``,
+``docker-connect-offsets`` and ``connect-cluster-status``, or ``mm2-configs.A.internal`` for MirrorMaker 2. The key
+formats come from Kafka's classes ``KafkaConfigBackingStore``, ``KafkaStatusBackingStore`` and
+``OffsetStorageWriter``.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ PATTERNS: Mapping[str, str] = {
     OFFSETS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]offsets?|mm2-offsets\..*\.internal",
     STATUS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]status(?:es)?|mm2-status\..*\.internal",
 }
-"""The names that topics of each kind usually have."""
+"""Patterns for the usual names of each kind of topic."""
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     CONFIGS: {
@@ -42,17 +43,17 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "TopicStatus": "status-topic-",
     },
 }
-"""Kind of topic → the names of its records, with the prefixes of their keys."""
+"""The names of records and the prefixes of their keys, by kind of topic."""
 
 
 @lru_cache(256)
 def connect_topic(topic: str) -> str:
-    """Return the kind of a topic, a key of ``KEYS``, by its name, or an empty string for other topics."""
+    """Return the kind of a topic by its name, as a key of ``KEYS``, or an empty string for other topics."""
     return next((kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, topic)), "")
 
 
 def connect_record(kind: str, key: bytes) -> str | None:
-    """Return the name of the record with this key in a topic of this kind, or ``None`` if it is unknown."""
+    """Return the name of the record with this key, or ``None`` if the key is unknown in this kind of topic."""
     exact = {"session-key"}
     for name, start in KEYS[kind].items():
         if key.startswith(start.encode()) and (start not in exact or key == start.encode()):
@@ -61,9 +62,9 @@ def connect_record(kind: str, key: bytes) -> str | None:
 
 
 def secrets_of(kind: str, name: str | None) -> Rule | None:
-    """Return the rule for secrets in the value of such a record.
+    """Return the rule for secrets in the value of a record, or ``None`` if it has no secrets.
 
-    Only records that configure something, or are unknown in this topic, have secrets.
+    Only configurations, and unknown records in topics with configurations, contain secrets.
     """
     if kind != CONFIGS:
         return None
@@ -71,9 +72,9 @@ def secrets_of(kind: str, name: str | None) -> Rule | None:
 
 
 def read_key(kind: str, key: bytes) -> JsonText:
-    """Return the key: JSON in the topic with offsets, text elsewhere.
+    """Return the key, which is JSON in a topic with offsets and plain text in other topics.
 
-    Raise ``DecodeError`` if it has another form.
+    Raise ``DecodeError`` if it is invalid.
     """
     if kind == OFFSETS:
         return read_text(key, None)
@@ -85,7 +86,7 @@ def read_key(kind: str, key: bytes) -> JsonText:
 
 
 def read_text(data: bytes, secret: Rule | None) -> JsonText:
-    """Return ``data`` if it is JSON, else raise ``DecodeError``."""
+    """Return ``data`` as JSON text. Raise ``DecodeError`` if it is not JSON."""
     for _ in read_json(data):
         pass
     return JsonText(data, secret)

@@ -1,4 +1,4 @@
-"""A broker's data directory: its segments, the records of internal topics, and the saved state of producers."""
+"""Reading a broker's data directory: segments, records of internal topics and producer snapshots."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class LoggedRecord:
-    """A record of an internal topic, with its offset and timestamp, and its producer from the header of the batch.
+    """A record of an internal topic, with its offset, its timestamp and the producer from its batch header.
 
-    ``timestamp`` is in milliseconds since the epoch; ``producer_id`` and ``producer_epoch`` are -1 for records that
-    no transactional or idempotent producer wrote. Offsets committed in a transaction count from its commit marker on,
-    which is a control record of the same producer.
+    ``timestamp`` is in milliseconds since the epoch. ``producer_id`` and ``producer_epoch`` are -1 unless a
+    transactional or idempotent producer wrote the record. Offsets committed in a transaction take effect at its
+    commit marker, which is a control record of the same producer.
     """
 
     __slots__ = ("leader_epoch", "offset", "producer_epoch", "producer_id", "record", "timestamp", "transactional")
@@ -45,11 +45,12 @@ class LoggedRecord:
 
 
 def scan(data_dir: str | Path) -> Iterator[LogSegment | Checkpoint]:
-    """Yield all segments and checkpoints of a broker's data directory (one of its ``log.dirs``): by topic and
-    partition, and within a partition by offset. ``data_dir`` may also be the folder of a partition.
+    """Yield all segments and checkpoints in a broker's data directory, ordered by topic, partition and offset.
 
-    Files that are being written, swapped or deleted (``.log.deleted``, ``.checkpoint.part``, …) are left out.
-    Partitions that are being deleted or moved are not: see ``LogSegment.state``.
+    ``data_dir`` is one of the broker's ``log.dirs`` or the folder of a partition.
+
+    Files that are being written, swapped or deleted (``.log.deleted``, ``.checkpoint.part``, …) are omitted.
+    Partitions that are being deleted or moved are included (see ``LogSegment.state``).
     """
     root = Path(data_dir)
     files = [log_file(path) for path in (*root.iterdir(), *root.glob("*/*")) if FILE_NAME.fullmatch(path.name)]
@@ -68,9 +69,9 @@ def internal_records(
 ) -> Iterator[LoggedRecord]:
     """Yield all records of an internal topic's partition from its folder, or from a ``.log`` or ``.checkpoint`` file.
 
-    The folder's name gives the topic unless ``topic`` is given. In a folder only segments are read, because
-    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``. With a list of ``errors`` it is
-    skipped, and the error added to the list. The contents of a record never raise, as ``InternalRecord`` explains.
+    The topic comes from the folder's name unless ``topic`` is given. In a folder, only segments are read, because
+    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``. With a list of ``errors``, it is
+    skipped and its error is added to the list. Invalid record contents do not raise, as ``InternalRecord`` explains.
     ``limit`` and ``policy`` are as in ``kwire.records.read_batches`` and ``decode_record``.
     """
     for segment in _segments(Path(path)):
@@ -87,10 +88,10 @@ def internal_records(
 
 
 def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
-    """Return the ProducerSnapshot in a file. Raise ``DecodeError`` if it is another version, broken, or its CRC-32C
-    is wrong.
+    """Return the ProducerSnapshot in a file. Raise ``DecodeError`` if it is invalid or its version is unknown.
 
-    Brokers save such a ``.snapshot`` of a partition so that a restart need not read the log.
+    Brokers save a ``.snapshot`` file for each partition, so that they need not read the log after a restart.
+    ``verify`` says whether to verify its CRC-32C.
     """
     data = Path(path).read_bytes()
     version, start = read_int16(data, 0)

@@ -1,9 +1,9 @@
-"""The messages of members of classic groups, embedded in requests, responses and records of groups.
+"""Decoding the messages of classic group members, which are embedded in requests, responses and records of groups.
 
-Brokers do not read these bytes. For the protocol type ``consumer``, they are an int16 version and a
-ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40]. For ``connect``, they are an int16 version
-and a ConnectMemberMetadata or ConnectMemberAssignment [KIP-415]. The user data of a subscription depends on the
-assignor.
+Brokers do not interpret these bytes. For the protocol type ``consumer``, they consist of an int16 version and a
+ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40]. For ``connect``, they consist of an int16
+version and a ConnectMemberMetadata or ConnectMemberAssignment [KIP-415]. The user data of a subscription depends on
+the assignor.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ MESSAGES: dict[str, dict[str, str]] = {
     "connect": {SUBSCRIPTION: "ConnectMemberMetadata", ASSIGNMENT: "ConnectMemberAssignment"},
     "consumer": {SUBSCRIPTION: SUBSCRIPTION, ASSIGNMENT: ASSIGNMENT},
 }
-"""Protocol type → the messages that it has in the places of a consumer's."""
+"""The messages of each protocol type, by the name of the consumer message that they correspond to."""
 
 USER_DATA = {"cooperative-sticky": "CooperativeStickyAssignorUserData", "sticky": "StickyAssignorUserData"}
-"""Assignor → the message in the user data of a subscription, which no version precedes."""
+"""The message in the user data of a subscription, by assignor. No version precedes it."""
 
 _NAMES_OF_ASSIGNORS = ("name", "protocol_name", "protocol", "protocol_data")
 
@@ -47,7 +47,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("groups[].members[].member_assignment", ASSIGNMENT),
     ),
 }
-"""The fields that contain an embedded message, and the name of that message of a consumer."""
+"""The fields that contain an embedded message, by outer message, and the name of this message for a consumer."""
 
 
 @dataclass(slots=True, repr=False)
@@ -67,11 +67,11 @@ class Embedded:
 
 
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
-    """Return all subscriptions and assignments in a message, with their paths, and the user data of assignors that
-    Kafka's clients have.
+    """Return all subscriptions and assignments in a message, and the user data of assignors in ``USER_DATA``.
 
-    Groups of another protocol type are skipped, and so are empty bytes, as a member without assignment has. Messages
-    without a protocol type, such as JoinGroup responses before version 7, are taken for a consumer's.
+    Groups with other protocol types are skipped, and so are empty fields, such as the assignment of a member without
+    partitions. Messages without a protocol type, such as JoinGroup responses before version 7, are treated as
+    consumer messages.
     """
     found = []
     for pattern, name in PLACES.get(type(message).__name__, ()):
@@ -85,7 +85,7 @@ def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRIC
 
 
 def decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, policy: Policy = STRICT) -> Message:
-    """Return the user data of a subscription for an assignor in ``USER_DATA``.
+    """Return the decoded user data of a subscription for an assignor in ``USER_DATA``.
 
     The data has no version, so the newest version is tried first, as in Kafka's own classes. Raise ``DecodeError`` if
     the data is invalid.
@@ -129,9 +129,9 @@ def _decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, pol
 
 
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
-    """Return version and message.
+    """Return the version and the message.
 
-    A version above the known versions only adds fields after the fields of the highest known version.
+    A version above the known versions only adds fields at the end, which are ignored.
     """
     cls = protocol[name]
     version, start = read_int16(data, 0)
@@ -142,8 +142,8 @@ def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -
 
 
 def _walk(value: object, pattern: str, path: str, kind: str, assignor: str) -> Iterator[tuple[str, bytes, str, str]]:
-    """Follow the names of ``pattern`` through the message; ``[]`` is each element of a list. Yields path, bytes,
-    protocol type and assignor."""
+    """Yield the path, bytes, protocol type and assignor of each field that matches ``pattern``. In a pattern, ``[]``
+    stands for each element of a list."""
     kind = getattr(value, "protocol_type", None) or kind
     if kind not in MESSAGES or getattr(value, "protocol_type", None) == "":
         return

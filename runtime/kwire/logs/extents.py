@@ -1,10 +1,10 @@
-"""The chain of intact batches through a segment, past damage.
+"""Finding the intact batches of a segment and the damage between them.
 
-The bytes of a file become ``Extent``s: batches with correct checksums, and the damage between them. Their boundaries
-depend only on the file, so readers of different splits agree. The next batch begins at the end of an intact batch. If
+The bytes of a file are divided into ``Extent``s: batches with correct checksums, and damage. Their boundaries depend
+only on the file, so readers of different splits agree. The next batch is expected at the end of an intact batch. If
 no batch begins there, everything up to the next intact batch is damage. The size in a damaged header is not used,
-because it may be wrong. (If the values of a damaged batch are record batches themselves, they are found as well,
-after the damage is reported.)
+because it may be wrong. (If the values of a damaged batch are themselves record batches, they are also found, after
+the damage is reported.)
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from kwire.logs.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, MAGIC, MIN_SIZE, OVERHEAD
 
 LOOK_BACK = 64
-"""Number of batches before a split that are searched for an intact batch. If none is intact, all are verified."""
+"""Maximum number of batches before a split that are searched for an intact batch. If none is intact, all batches are
+verified."""
 
 _OFFSETS = Struct(">q15xi")
-"""Base offset, and difference of the last offset, in magic 2."""
+"""The base offset and the last offset delta in magic 2."""
 _CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
-"""Magic 2 in a possible header: a valid size, attributes without unassigned bits, and finally an offset delta that is
-not negative."""
+"""Matches magic 2 in a possible header, which has a valid size, attributes without unassigned bits, and a last offset
+delta that is not negative."""
 _OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})(?<!\x00{4}.{4})[\x00-\x02]")
-"""Any magic after a valid size, which is not zero: damage is often a run of zeros."""
+"""Matches any magic after a valid size that is not zero, because damage is often a run of zeros."""
 
 
 class Extent(NamedTuple):
-    """Bytes of a file. They are an intact batch, or ``reason`` explains the damage. ``unfinished`` is true if the
-    bytes may be a batch still being written, because the file ends within it.
+    """A range of bytes in a file. It is an intact batch unless ``reason`` explains the damage. ``unfinished`` is true
+    if it may be a batch still being written, because the file ends within the batch.
     """
 
     position: int
@@ -45,12 +46,14 @@ class Extent(NamedTuple):
 
 
 Skip = Callable[[memoryview, int], bool]
-"""Takes the header of a batch of magic 2 and its position; returns whether the batch is not needed."""
+"""Returns whether a batch of magic 2 is not needed, given its header and position."""
 
 
 def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Extent]:
-    """Yield all extents from ``position`` (0 or the position of an intact batch) that begin at ``start`` or later,
-    without the zeros that ``log.preallocate`` leaves at the end of a file. Positions ascend.
+    """Yield all extents that begin at ``start`` or later, in order.
+
+    ``position`` is 0 or the position of an intact batch, from which reading starts. Zeros at the end of a file, as
+    ``log.preallocate`` leaves, are omitted.
 
     Batches to ``skip`` are not verified if the next batch has the expected offset.
     """
@@ -72,7 +75,7 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 def _entry(window: Window, position: int, start: int) -> int:
     """Return the position of an intact batch at or before ``start``, from which all readers agree.
 
-    Only headers are read. They are trusted if the batch to which they lead is intact.
+    Only headers are read. They are trusted if they lead to an intact batch.
     """
     window.least = BLOCK
     while True:
@@ -92,7 +95,7 @@ def _entry(window: Window, position: int, start: int) -> int:
 
 
 def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
-    """Yield position and size of consecutive batches, up to an invalid header."""
+    """Yield the position and size of consecutive batches, up to an invalid header."""
     unpack, least, last = HEAD.unpack_from, MIN_SIZE, window.size
     while window.size - position >= HEAD.size:
         data = window.block(position, HEAD.size)
@@ -107,9 +110,9 @@ def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
 
 
 def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield position and size of consecutive intact batches, all of them wanted.
+    """Yield the position and size of consecutive intact batches, and ``True`` because all of them are wanted.
 
-    Inlined, because this loop is hot.
+    The checks are inlined, because this loop is hot.
     """
     unpack, unpack_crc, last = HEAD.unpack_from, CRC.unpack_from, window.size
     window.least = WINDOW
@@ -137,7 +140,8 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
-    """Yield the batches of ``_run``, and whether each is wanted. Little is read of unwanted batches."""
+    """Yield the position and size of consecutive batches, and whether each is wanted. Few bytes of unwanted batches
+    are read."""
     window.least = BLOCK
     while size := window.size_at(position):
         wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))
@@ -154,16 +158,14 @@ def _is_modern(window: Window, position: int) -> bool:
 
 
 def _continues(window: Window, position: int, size: int) -> bool:
-    """Return whether a header can be trusted without the checksum: the next batch has the expected offset."""
+    """Return whether a header can be trusted without its checksum, because the next batch has the expected offset."""
     base, delta = _OFFSETS.unpack_from(window.read(position, BATCH_HEADER.size))
     following = int.from_bytes(window.read(position + size, 8), "big", signed=True)
     return _is_modern(window, position + size) and following == base + delta + 1
 
 
 def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
-    """Yield the damage up to ``end``: batches with wrong checksums, as far as their sizes separate them, and the
-    rest.
-    """
+    """Yield the damage up to ``end``, split into batches with wrong checksums as long as their sizes are valid."""
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
@@ -175,7 +177,7 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
 
 
 def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
-    """Return why the batch here is invalid, and whether it may be one that is still being written."""
+    """Return the reason why the batch at ``position`` is invalid, and whether it may still be unfinished."""
     left = window.size - position
     if left < HEAD.size:
         return f"incomplete: the file ends {left} bytes after a batch began", True
@@ -200,7 +202,7 @@ def _mismatch(window: Window, position: int, size: int) -> str:
 
 
 def _zeros(window: Window, position: int) -> bool:
-    """Return whether only zeros follow."""
+    """Return whether all bytes from ``position`` on are zero."""
     while position < window.size:
         chunk = bytes(window.read(position, WINDOW))
         if chunk.count(0) != len(chunk):
@@ -210,7 +212,7 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """Return the position of the next certain batch, or the end of the file if none follows."""
+    """Return the position of the next certain batch from ``position`` on, or the end of the file if there is none."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))

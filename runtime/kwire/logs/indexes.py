@@ -1,12 +1,12 @@
-"""The position to start reading a segment from, for a position, an offset or a time.
+"""Finding where to start reading a segment for a given position, offset or time.
 
-It is the start of the segment, or a batch in an index. ``.index`` has pairs of int32, an offset relative to the
-segment's base offset and a position in the ``.log`` file. ``.timeindex`` has the highest timestamp so far as int64
-and the relative offset of its record as int32. Brokers write an entry every few KiB (``log.index.interval.bytes``)
-and allocate the files in advance, so that zeros follow the last entry.
+Reading starts at the start of the segment or at a batch in an index. An entry of ``.index`` consists of an offset
+relative to the segment's base offset and a position in the ``.log`` file, both int32. An entry of ``.timeindex``
+consists of the highest timestamp so far (int64) and the relative offset of its record (int32). Brokers write an entry
+every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros follow the last entry.
 
 An entry is a hint. It is used only if it points to a batch with a valid checksum and the indexed offset or time.
-Otherwise reading starts at the beginning of the file, from where all batches are found.
+Otherwise reading starts at the beginning of the file, so that no batch is missed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _ENTRIES = {".index": Struct(">ii"), ".timeindex": Struct(">qi")}
 def near_position(window: Window, segment: LogSegment, position: int, read: Read | None = None) -> int:
     """Return the start of a batch at or before ``position``.
 
-    ``read`` returns the bytes of the index with a suffix.
+    ``read`` returns the bytes of the index file with a given suffix.
     """
     return _checked(window, segment, *_last(segment, ".index", position, read, column=1)) if position else 0
 
 
 def near_offset(window: Window, segment: LogSegment, offset: int, read: Read | None = None) -> int:
-    """Return the start of the batch that holds ``offset``, or of one before it."""
+    """Return the start of the batch that contains ``offset``, or of an earlier batch."""
     base = segment.base_offset
     if base is None or offset <= base:
         return 0
@@ -48,7 +48,8 @@ def near_offset(window: Window, segment: LogSegment, offset: int, read: Read | N
 
 
 def near_time(window: Window, segment: LogSegment, time: int) -> int:
-    """Return the start of a batch before the first with a timestamp of at least ``time``, in milliseconds."""
+    """Return the start of a batch at or before the first batch with a timestamp of at least ``time``, in
+    milliseconds."""
     if segment.base_offset is None:
         return 0
     timestamp, relative = _last(segment, ".timeindex", time)
@@ -76,7 +77,7 @@ def _checked(window: Window, segment: LogSegment, relative: int, position: int) 
 
 
 def _last(segment: LogSegment, suffix: str, key: int, read: Read | None = None, column: int = 0) -> tuple[int, int]:
-    """Return the last entry of an index whose number in ``column`` is at most ``key``, or zeros without such an
+    """Return the last entry of an index whose number in ``column`` is at most ``key``, or zeros if there is no such
     entry.
     """
     entry = _ENTRIES[suffix]

@@ -1,7 +1,7 @@
-"""The records of Kafka's internal topics: key and value bytes in, a row with the messages out.
+"""Decoding the records of Kafka's internal topics: key and value bytes in, a row with the messages out.
 
-Every release adds record types and versions, so errors do not stop the reader: what cannot be decoded stays in its
-row as bytes, with the reason.
+Every release adds record types and versions, so errors do not stop the reader. Parts that cannot be decoded stay in
+their row as bytes, with the reason.
 """
 
 from __future__ import annotations
@@ -33,15 +33,14 @@ TOPICS: dict[str, str] = {
     "__cluster_metadata": "metadata",
     "__remote_log_metadata": "remote_storage",
 }
-"""The internal topics, each with the name that ``MessageRegistry.logs`` has for its records."""
+"""The internal topics, each with the name of its log in ``MessageRegistry.logs``."""
 
 MIRRORS = {"MirrorHeartbeat": True, "MirrorCheckpoint": True, "MirrorOffsetSync": False}
-"""The records of MirrorMaker 2, ``MirrorHeartbeat`` for ``MirrorHeartbeatKey`` and ``MirrorHeartbeatValue``, and
-whether an int16 version precedes the value [KIP-382]."""
+"""The records of MirrorMaker 2, and whether an int16 version precedes the value [KIP-382]. For example,
+``MirrorHeartbeat`` has the messages ``MirrorHeartbeatKey`` and ``MirrorHeartbeatValue``."""
 
 FRAME_VERSION = 1
-"""The version of the frame in ``__cluster_metadata`` and ``__remote_log_metadata``; the preview in Kafka 2.8 had
-0."""
+"""The frame version in ``__cluster_metadata`` and ``__remote_log_metadata``. The preview in Kafka 2.8 used 0."""
 
 FRAMED = ("metadata", "remote_storage")
 _OFFSET_COMMIT = 1
@@ -49,13 +48,14 @@ _OFFSET_COMMIT = 1
 
 @dataclass(slots=True, repr=False)
 class InternalRecord:
-    """One record of an internal topic.
+    """A record of an internal topic.
 
-    ``type`` is the number of the record type and ``name`` its name, such as ``OffsetCommit`` or ``TopicRecord``.
+    ``type`` is the number of the record type, and ``name`` is its name, such as ``OffsetCommit`` or ``TopicRecord``.
     ``key`` and ``value`` are messages, and ``version`` is the version of the value. Records of Kafka Connect have
     ``json_key`` and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` explains why.
-    For unknown types and versions it is a line without record contents, so that rows can be grouped by it.
-    ``raw_key`` and ``raw_value`` are always set. Control records have ``control`` set and their own type numbers.
+    For unknown types and versions, ``reason`` contains no record contents, so that rows can be grouped by it.
+    ``raw_key`` and ``raw_value`` are always the original bytes. Control records have ``control`` set and their own
+    type numbers.
     """
 
     topic: str
@@ -74,7 +74,7 @@ class InternalRecord:
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes the entry of its key: it was decoded and has no value."""
+        """Whether the record deletes the entry for its key, because it has a valid key and no value."""
         return self.raw_value is None and self.reason is None
 
     def __repr__(self) -> str:
@@ -99,11 +99,11 @@ def decode_record(
 ) -> InternalRecord:
     """Return the decoded key and value of a record of an internal topic.
 
-    The contents of ``key`` and ``value`` never raise. ``control`` is true for records of control batches: transaction
-    markers, elections and voters. ``policy`` sets how tolerant decoding is. Kafka ignores trailing bytes after the
-    messages of its coordinators, but not after metadata records. ``max_decoded`` limits values as in
-    ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2 and of Kafka Connect are recognised by their
-    names, see ``mirrored`` and ``kwire.logs.connect``. Raise ``ValueError`` for a topic that is not in ``TOPICS``.
+    Invalid contents of ``key`` and ``value`` do not raise. ``control`` is true for records of control batches, such
+    as transaction markers, elections and voters. ``policy`` sets how tolerant decoding is. Kafka ignores trailing
+    bytes after the messages of its coordinators, but not after metadata records. ``max_decoded`` limits values as in
+    ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2 and of Kafka Connect are recognised by their names
+    (see ``mirrored`` and ``kwire.logs.connect``). Raise ``ValueError`` for a topic that is not in ``TOPICS``.
     """
     decode: _Decode
     if control:
@@ -126,7 +126,7 @@ def decode_record(
 
 
 def mirrored(topic: str) -> str:
-    """Return the kind of a topic of MirrorMaker 2, a key of ``MIRRORS``, or an empty string for other topics.
+    """Return the key in ``MIRRORS`` for a topic of MirrorMaker 2, or an empty string for other topics.
 
     The default names are ``heartbeats`` and its copies, ``A.checkpoints.internal``, and
     ``mm2-offset-syncs.A.internal``.
@@ -140,7 +140,10 @@ def mirrored(topic: str) -> str:
 
 
 def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Read a record of MirrorMaker 2: a key without a version, and a value after one, if it has one."""
+    """Fill in a record of MirrorMaker 2, and return the reason if a part cannot be decoded.
+
+    The key has no version. A version precedes the value if ``MIRRORS`` says so.
+    """
     record.name = mirrored(record.topic)
     key, value = protocol[f"{record.name}Key"], protocol[f"{record.name}Value"]
     if record.raw_key is None:
@@ -153,7 +156,7 @@ def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy,
 
 
 def _connected(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Read a record of Kafka Connect: JSON without versions."""
+    """Fill in a JSON record of Kafka Connect, and return the reason if a part cannot be decoded."""
     kind = connect_topic(record.topic)
     if record.raw_key is None:
         return "the record has no key"
@@ -176,10 +179,9 @@ def _control(protocol: MessageRegistry, record: InternalRecord, policy: Policy, 
 
 
 def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Read a record of a coordinator: an int16 type before the key, an int16 version before the value [KAFKA-WIRE
-    39].
+    """Fill in a record of a coordinator, and return the reason if a part cannot be decoded.
 
-    Fill in each part of the record that can be decoded, and return the reason if a part cannot.
+    An int16 type precedes the key, and an int16 version precedes the value [KAFKA-WIRE 39].
     """
     log = TOPICS[record.topic]
     if record.raw_key is None:
@@ -196,17 +198,17 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
         return None
     record.version, start = read_int16(record.raw_value, 0)
     if record.version not in value.VALID_VERSIONS and log == "group" and record.type < _OFFSET_COMMIT:
-        # Until Kafka 4.1 made it a message of its own, type 0 was the same message as type 1, with all its versions.
+        # Before Kafka 4.1, type 0 was the same message as type 1 and had all its versions.
         value = protocol.record(log, _OFFSET_COMMIT)[1]
         assert value is not None
     return _read_value(record, value, start, policy, max_decoded)
 
 
 def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
-    """Read a metadata record: frame version, type and version, all unsigned varints, then the message [KAFKA-WIRE
-    41].
+    """Fill in a metadata record, and return the reason if it cannot be decoded.
 
-    The records of tiered storage have the same frame. Kafka's reader of both rejects trailing bytes.
+    The frame version, type and version precede the message, all as unsigned varints [KAFKA-WIRE 41]. Records of
+    tiered storage have the same frame. Kafka rejects trailing bytes after both.
     """
     log, data = TOPICS[record.topic], record.raw_value
     if data is None:
@@ -227,7 +229,7 @@ def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, m
 def _read_value(
     record: InternalRecord, cls: type[Message], start: int, policy: Policy, max_decoded: int
 ) -> str | None:
-    """Read the message that begins at ``start`` of the value, in ``record.version``; the reason if that fails."""
+    """Decode the message at ``start`` of the raw value into ``record``, and return the reason if that fails."""
     if record.version is None or record.raw_value is None or record.version not in cls.VALID_VERSIONS:
         return f"unknown version {record.version} of {cls.__name__}"
     record.value = decode_within(max_decoded, cls, record.raw_value, record.version, policy, start)

@@ -1,7 +1,7 @@
-"""JSON as it lies in a record, with the positions of its values and marks for hidden values.
+"""Reading the JSON of a record, with the position of each value and whether it is secret.
 
-The reader is a loop over tokens with a stack of its own. No text makes it recurse, and its time is linear. It keeps
-no values, so that hostile text uses no memory either. JSON is as defined by RFC 8259, in UTF-8.
+The reader is a loop over tokens with its own stack. It never recurses, and it runs in linear time. It keeps no
+values, so hostile text cannot exhaust memory. JSON is read as defined by RFC 8259, in UTF-8.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from kwire.errors import DecodeError
 from kwire.secrets import HIDDEN
 
 Rule = Callable[[int, str], bool]
-"""Returns whether a value is secret, given its depth, 1 for members of the outermost object, and its name."""
+"""Returns whether a value is secret, given its depth and name. Members of the outermost object have depth 1."""
 
 MAX_DEPTH = 64
-"""Maximum depth of nested arrays and objects."""
+"""Maximum nesting depth of arrays and objects."""
 _LONGEST_NUMBER = 1000
 _LONGEST_NAME = 300
 
@@ -34,10 +34,10 @@ _BRACKETS = {b"{": ("object", b"}"), b"[": ("array", b"]")}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value: ``data[content:end]``, or the bracket that opens it if ``kind`` is ``object`` or ``array``.
+    """A value at ``data[content:end]``, or its opening bracket if ``kind`` is ``object`` or ``array``.
 
-    ``start`` is where its name begins, if it has one. ``name`` is cut to 300 characters; ``[0]`` in an array. Arrays
-    and objects are not ``secret`` themselves.
+    ``start`` is the position of its name, or of the value if it has no name. ``name`` is cut to 300 characters. In an
+    array, it is an index such as ``[0]``. Arrays and objects are not ``secret`` themselves.
     """
 
     start: int
@@ -51,7 +51,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JsonText:
-    """Valid JSON, or the plain text of a key if ``plain``. ``repr`` hides secrets, but ``value`` has them."""
+    """Valid JSON, or the plain text of a key if ``plain``. ``repr`` hides secrets, but ``value`` contains them."""
 
     data: bytes
     secret: Rule | None = None
@@ -59,12 +59,12 @@ class JsonText:
 
     @property
     def text(self) -> str:
-        """The text as it is in the record."""
+        """The unchanged text of the record."""
         return self.data.decode()
 
     @property
     def value(self) -> object:
-        """The text of a plain key; else what JSON's objects, arrays and scalars are in Python."""
+        """The text of a plain key, or the Python equivalent of the JSON value."""
         return self.text if self.plain else json.loads(self.data)
 
     def __repr__(self) -> str:
@@ -81,10 +81,10 @@ class _Open:
 
 
 def read_json(data: bytes, secret: Rule | None = None) -> Iterator[Node]:
-    """Yield all values, each before the values that it contains.
+    """Yield all values, each before the values inside it.
 
-    With a rule, values without a name are secret, and so is everything under a name that the rule marks as secret.
-    Null and empty strings are not. Raise ``DecodeError`` where ``data`` is not JSON.
+    With a rule, values without a name are secret, and so are all values under a name that the rule marks as secret.
+    Null and empty strings are never secret. Raise ``DecodeError`` if ``data`` is not JSON.
     """
     try:
         data.decode()
@@ -94,7 +94,7 @@ def read_json(data: bytes, secret: Rule | None = None) -> Iterator[Node]:
 
 
 def redacted_json(data: bytes, secret: Rule | None) -> bytes:
-    """Return ``data`` with ``kwire.secrets.HIDDEN`` for its secrets. All other bytes stay the same."""
+    """Return ``data`` with its secrets replaced by ``kwire.secrets.HIDDEN``. All other bytes are unchanged."""
     if secret is None:
         return data
     parts, last = [], 0
@@ -126,7 +126,7 @@ class _Reader:
             raise self.error("text after the JSON value")
 
     def member(self, top: _Open) -> Node:
-        """Read the next member of an object, or element of an array."""
+        """Return the next member of an object or element of an array."""
         if top.count:
             self.take(b",", f"expected a comma or {top.closing.decode()}")
         start, name, secret = self.pos, f"[{top.count}]", top.secret
@@ -171,7 +171,7 @@ class _Reader:
         self.skip(1)
 
     def skip(self, size: int) -> None:
-        """Go on after ``size`` bytes, and the white space after them."""
+        """Skip ``size`` bytes and the white space after them."""
         match = _SPACE.match(self.data, self.pos + size)
         assert match
         self.pos = match.end()

@@ -1,4 +1,4 @@
-"""Committed offsets: the state after all records of a partition of ``__consumer_offsets``."""
+"""The committed offsets after all records of a partition of ``__consumer_offsets``."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ Row = TypeVar("Row", bound=_Row)
 class CommittedOffset:
     """The offset that a group committed for a partition.
 
-    ``timestamp`` is the time of the commit in milliseconds since the epoch; ``leader_epoch`` is -1 and ``metadata``
-    empty if the consumer sent none; ``record_offset`` is the offset of the record in ``__consumer_offsets``.
+    ``timestamp`` is the commit time in milliseconds since the epoch. ``leader_epoch`` is -1 and ``metadata`` is empty
+    if the consumer did not send them. ``record_offset`` is the offset of the record in ``__consumer_offsets``.
     """
 
     offset: int
@@ -61,11 +61,10 @@ def committed_offsets(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> dict[PartitionKey, CommittedOffset]:
-    """Return the committed offsets at the end of a partition of ``__consumer_offsets``, by group, topic and
-    partition.
+    """Return the committed offsets in a partition of ``__consumer_offsets``, by group, topic and partition.
 
-    ``path`` is the folder of the partition, which has all offsets of its groups. The other arguments are as in
-    ``internal_records``. ``OffsetHistory`` explains how tombstones and transactions count.
+    ``path`` is the folder of the partition, which contains all offsets of its groups. The other arguments are as in
+    ``internal_records``. ``OffsetHistory`` explains how tombstones and transactions are handled.
     """
     history: OffsetHistory[LoggedRecord] = OffsetHistory()
     for row in internal_records(
@@ -81,11 +80,11 @@ def committed_offsets(
 
 
 class OffsetHistory(Generic[Row]):
-    """The last commit for each partition, from records in order.
+    """Collects the last commit for each partition from records in order.
 
-    ``committed`` has the commits by group, topic and partition. Tombstones delete. Commits of a transaction take
-    effect at its commit marker, unless the group has committed newer offsets since. Commits of open and aborted
-    transactions never take effect.
+    ``committed`` holds the commits by group, topic and partition. Tombstones delete commits. Commits in a transaction
+    take effect at its commit marker, unless a newer commit already has. Commits in open or aborted transactions never
+    take effect.
     """
 
     def __init__(self) -> None:

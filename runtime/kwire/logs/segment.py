@@ -1,7 +1,8 @@
-"""Files of record batches: the segments of a partition's log, and the snapshots of the cluster metadata.
+"""Reading files of record batches: the segments of a partition's log and the snapshots of the cluster metadata.
 
-Files are read through a window of four mebibytes, or of one batch where that is larger: memory stays constant, and a
-broker may write to the file or delete it meanwhile. (Truncating a mapped file kills the process that mapped it.)
+Files are read through a window of four mebibytes, or of one batch if that is larger. Memory use stays constant, and a
+broker may write to the file or delete it at the same time. (Files are not mapped into memory, because truncating a
+mapped file would kill the process.)
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ if TYPE_CHECKING:
 
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint")
-"""Names of the files with records in a partition's folder; the groups are end offset and epoch of a checkpoint."""
+"""The names of record files in a partition's folder. The groups are the end offset and epoch of a checkpoint."""
 MAX_ERRORS = 10_000
-"""Maximum errors that a reader keeps."""
+"""Maximum number of errors that a reader keeps."""
 
 
 class LogSegment:
     """A ``.log`` file, which is opened when its batches are requested.
 
-    ``topic`` and ``partition`` come from its folder, and are ``None`` in other folders. ``state`` is ``delete``,
-    ``future`` or ``stray`` for a partition that is being removed, is being moved to another disk, or has moved to
-    another broker, else empty. (Such folders may have truncated topics.) ``base_offset`` is the number in the name, a
-    lower bound of all offsets, or ``None``.
+    ``topic`` and ``partition`` come from the name of its folder, or are ``None`` if it is not in the folder of a
+    partition. ``state`` is ``delete``, ``future`` or ``stray`` for a partition that is being removed, is being moved
+    to another disk, or has moved to another broker, else empty. (The topic may be truncated in such folder names.)
+    ``base_offset`` is the number in the file name, which is a lower bound of all offsets, or ``None``.
     """
 
     __slots__ = ("base_offset", "partition", "path", "state", "topic")
@@ -71,13 +72,13 @@ class LogSegment:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> SegmentReader:
-        """Return the batches of the segment in order, from an offset or a time.
+        """Return an iterator over the batches of the segment in order, from an offset or a time.
 
-        The first batch is the first that holds ``start_offset`` or a later offset, or the first with a timestamp of
-        at least ``start_time`` (milliseconds since the epoch). Reading starts at the position given by the index
-        files, if they exist and match the segment. ``verify`` compares checksums. A corrupt batch raises
-        ``DecodeError``. With ``skip`` it is left out and noted instead. ``limit`` and ``policy`` are as in
-        ``kwire.records.read_batches``.
+        The iterator starts at the first batch that contains ``start_offset`` or a later offset, or a timestamp of at
+        least ``start_time`` (milliseconds since the epoch). Reading starts at the position given by the index files,
+        if they exist and match the segment. ``verify`` says whether to verify checksums. A corrupt batch raises
+        ``DecodeError``. With ``skip``, it is skipped and its error collected instead. ``limit`` and ``policy`` are as
+        in ``kwire.records.read_batches``.
         """
 
         def starts_at(window: Window) -> int:
@@ -99,8 +100,8 @@ class LogSegment:
 class Checkpoint(LogSegment):
     """A ``.checkpoint`` file with the records that make up the cluster metadata up to ``end_offset``, exclusive.
 
-    ``epoch`` is the epoch of the last record in it. Both are ``None`` for ``bootstrap.checkpoint``, with which a data
-    directory was formatted. The offsets of its records count from 0 and mean nothing.
+    ``epoch`` is the epoch of its last record. Both are ``None`` for ``bootstrap.checkpoint``, with which a data
+    directory was formatted. Record offsets in a checkpoint count from 0 and have no meaning.
     """
 
     __slots__ = ("end_offset", "epoch")
@@ -115,19 +116,18 @@ class Checkpoint(LogSegment):
 
 
 def log_file(path: str | Path) -> LogSegment:
-    """Return a ``Checkpoint`` or ``LogSegment``, depending on the suffix of the name."""
+    """Return a ``Checkpoint`` or ``LogSegment``, depending on the suffix of the file name."""
     return (Checkpoint if str(path).endswith(".checkpoint") else LogSegment)(path)
 
 
 class SegmentReader:
     """An iterator over the batches of a file, up to its size when the iteration starts.
 
-    It ends with the first error that it raises. ``Batch.position`` counts from the start of the file. Afterwards
-    ``truncated`` is the number of bytes of an incomplete last batch, which an active segment may have. ``padding`` is
-    the number of zeros at the end, which a segment with ``log.preallocate`` has. ``skipped`` counts the runs of
-    skipped bytes. ``errors`` are the first ``MAX_ERRORS`` of their errors, which keep at most
-    ``kwire.logs.window.WINDOW`` bytes in all. After invalid bytes, reading continues with the next batch whose
-    checksum is correct.
+    It ends with the first error that it raises. ``Batch.position`` counts from the start of the file. Afterwards,
+    ``truncated`` is the size in bytes of an incomplete last batch, as an active segment may have. ``padding`` is the
+    number of zero bytes at the end, as ``log.preallocate`` leaves. ``skipped`` is the number of skipped byte ranges.
+    ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which keep at most ``kwire.logs.window.WINDOW``
+    bytes in total. After invalid bytes, reading continues with the next batch whose checksum is correct.
     """
 
     __slots__ = ("_batches", "_kept", "_skip", "errors", "padding", "skipped", "truncated")
@@ -157,11 +157,11 @@ class SegmentReader:
         return next(self._batches)
 
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
-        """Yield the batches with all their records, as ``kwire.records.BatchReader.with_records``."""
+        """Yield each batch with all its records, as ``kwire.records.BatchReader.with_records`` does."""
         return with_records(self, self._note if self._skip else None)
 
     def _note(self, error: DecodeError) -> None:
-        """Add the error of skipped bytes: a large file may have nothing else."""
+        """Count skipped bytes and keep their error, within limits because a whole large file may be invalid."""
         self.skipped += 1
         if self.skipped <= MAX_ERRORS:
             self._kept += len(error.data)
@@ -194,7 +194,7 @@ class SegmentReader:
 
 
 def _error(window: Window, position: int, size: int, reason: str) -> RecordsError:
-    """Return the error that ``read_batches`` raises for invalid bytes, or else one for their size."""
+    """Return the error that ``read_batches`` raises for invalid bytes, or else an error about their size."""
     whole = window.size_at(position) or MAX_KEPT  # garbage may fill the file
     try:
         next(read_batches(window.read(position, min(size, whole)), position=position), None)

@@ -1,4 +1,4 @@
-"""The part of a segment that is in memory, and checks of batch headers and checksums in it."""
+"""A part of a segment in memory, and checks of the batch headers and checksums in it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from kwire.frames import MAX_FRAME
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC, MIN_SIZE, OVERHEAD
 
 BLOCK = 1 << 12
-"""Bytes read at a time where only headers are needed."""
+"""Number of bytes read at a time when only headers are needed."""
 WINDOW = 1 << 22
-"""Bytes read at a time where whole batches are needed."""
+"""Number of bytes read at a time when whole batches are needed."""
 BUDGET = 1 << 30
-"""Maximum bytes of a file that are checksummed in search of batches. It limits the cost of a file full of false
-headers.
+"""Maximum number of bytes of a file that are checksummed while searching for batches. It limits the cost of a file
+full of false headers.
 """
 
 HEAD = Struct(">8xi4xB")
-"""The size and the magic, which are at the same positions in all formats."""
+"""The size and magic fields, which are at the same positions in all formats."""
 CRC = Struct(">I")
 
 
 class ShrunkFileError(OSError):
-    """A file has only ``size`` bytes left, fewer than when it was opened."""
+    """A file now has only ``size`` bytes, fewer than when it was opened."""
 
     def __init__(self, size: int, expected: int) -> None:
         super().__init__(f"the file ends at byte {size}, it had {expected} bytes")
@@ -34,7 +34,7 @@ class ShrunkFileError(OSError):
 
 
 class Window:
-    """A file of ``size`` bytes; at least ``least`` of them, or one larger batch, are in memory.
+    """A file of ``size`` bytes. At least ``least`` bytes, or one larger batch, are in memory.
 
     ``verify`` says whether a batch must have a correct checksum to be intact.
     """
@@ -53,7 +53,8 @@ class Window:
         self.budget = BUDGET
 
     def read(self, position: int, count: int) -> memoryview:
-        """Return ``count`` bytes, or fewer at the end. Raise ``ShrunkFileError``."""
+        """Return ``count`` bytes from ``position``, or fewer at the end. Raise ``ShrunkFileError`` if the file has
+        shrunk."""
         count = min(count, self.size - position)
         at = position - self.start
         if at < 0 or at + count > len(self.data):
@@ -66,12 +67,12 @@ class Window:
         return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
-        """Return all bytes in memory from ``position`` on: at least ``count``, or fewer at the end."""
+        """Return all bytes in memory from ``position`` on, at least ``count`` unless the file ends."""
         self.read(position, count)
         return self._view[position - self.start :]
 
     def size_at(self, position: int) -> int:
-        """Return the size of the batch that begins here from its header, or 0 if the header is impossible."""
+        """Return the size of the batch at ``position`` from its header, or 0 if the header is invalid."""
         if self.size - position < HEAD.size:
             return 0
         declared, magic = HEAD.unpack_from(self.read(position, HEAD.size))
@@ -80,7 +81,7 @@ class Window:
         return size if fits else 0
 
     def intact(self, position: int, size: int) -> bool:
-        """Return whether the checksum of a batch is correct, or need not be."""
+        """Return whether the checksum of a batch is correct or not verified."""
         return not self.verify or self._correct(position, size)
 
     def _correct(self, position: int, size: int) -> bool:
@@ -90,8 +91,9 @@ class Window:
     def certain(self, position: int, size: int) -> bool:
         """Return whether a batch with a plausible header and a correct checksum starts here.
 
-        Only a file that begins with a message set has more batches of magic 0 and 1 [KAFKA-WIRE 44]. Random bytes are
-        seldom plausible. Without this check, each false header could need a slow checksum of up to 100 MB.
+        Batches of magic 0 and 1 are only accepted in a file that begins with a message set [KAFKA-WIRE 44]. Random
+        bytes are rarely plausible headers. Without this check, each false header could require a slow checksum of up
+        to 100 MB.
         """
         header = self.read(position, min(size, BATCH_HEADER.size))
         if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:
@@ -109,7 +111,7 @@ class Window:
 
 
 def checksums(batch: memoryview) -> tuple[int, int]:
-    """Return the checksum in the header of a batch, and the checksum of its bytes."""
+    """Return the checksum stored in a batch, and the checksum computed from its bytes."""
     if batch[MAGIC] == 2:
         return CRC.unpack_from(batch, 17)[0], crc32c(batch[ATTRIBUTES:])
     return CRC.unpack_from(batch, OVERHEAD)[0], zlib.crc32(batch[MAGIC:])
