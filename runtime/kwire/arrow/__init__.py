@@ -1,4 +1,4 @@
-"""Messages as Arrow columns: for tables, Parquet and everything else that works on columns.
+"""Converting messages to Arrow columns for tables, Parquet and other columnar tools.
 
 A generated package has the columns of all its messages::
 
@@ -11,10 +11,10 @@ A generated package has the columns of all its messages::
     columns.decode(frames, versions).batch          # the same from bytes, without objects
     columns.select("topics.name").decode(frames, versions)      # and no more than these columns
 
-A schema is the union of the message's versions. A column is null where the version of a message lacks the field: its
-default was not sent. Structs and arrays are nested as in the message. Every struct that has a flexible version has a
-column ``unknown_tags`` for tagged fields that the class does not know. A uuid is a string, as Kafka prints it. uint16
-and uint32 become the next wider signed type. ``read_records`` returns the records of batches as columns. This package
+A schema is the union of the message's versions. A column is null if the version of a message lacks the field, because
+no value was sent. Structs and arrays are nested as in the message. Every struct with a flexible version has a column
+``unknown_tags`` for tagged fields that the class does not know. A uuid is a string in Kafka's format. uint16 and
+uint32 become the next wider signed type. ``read_records`` returns the records of batches as columns. This package
 requires the extra ``arrow``. Nothing else in kwire imports it.
 """
 

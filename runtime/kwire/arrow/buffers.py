@@ -1,4 +1,4 @@
-"""Buffers of ``kwire.columns`` as Arrow arrays."""
+"""Converting buffers of ``kwire.columns`` to Arrow arrays."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pyarrow import compute
 from kwire.columns.rows import unmarked
 
 MAX_BYTES = (1 << 31) - 1
-"""Maximum bytes that places address. They are int32, as Arrow's offsets are."""
+"""Maximum size in bytes of a buffer with places, which are int32 like Arrow's offsets."""
 
 FEW = 1 << 14
-"""Maximum rows for which the numbers of parts are cached. Making them costs more than using them."""
+"""Maximum number of rows for which the indexes of parts are cached. Making them costs more than using them."""
 
 
 def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) -> pa.Array:
-    """Return numbers from bytes. For booleans, each byte except 0 is true."""
+    """Return an array of the numbers in ``values``. For booleans, every byte except 0 is true."""
     if kind == pa.bool_():
         return numbers(pa.uint8(), values).cast(kind)
     return pa.Array.from_buffers(kind, len(values) // kind.byte_width, [valid, pa.py_buffer(values)])
 
 
 def binary(values: Sequence[bytes | None]) -> pa.Array:
-    """Return values as ``pa.array`` does, without the two copies of large values that it makes."""
+    """Return the same array as ``pa.array``, but without copying large values twice."""
     offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
     nulls = values.count(None)
     valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
@@ -50,9 +50,11 @@ def _even() -> pa.Array:
 
 
 def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last: int | None = None) -> pa.Array:
-    """Return parts of ``data`` as binary, copied once: all, or rows ``first`` to ``last``. ``places`` are pairs of
-    start and end (int32) in ascending order, so in an array of the parts and the gaps between them every second
-    element is a part. ``nulls`` are rows (int64).
+    """Return parts of ``data`` as a binary array, either all parts or the rows from ``first`` to ``last``.
+
+    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains rows (int64). Every
+    second element of an array with these offsets is a part, and the others are gaps, so the parts are copied only
+    once.
     """
     valid = valid_rows(nulls, len(places) // 8)
     if last is not None:

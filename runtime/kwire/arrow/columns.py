@@ -1,4 +1,4 @@
-"""The columns of one message: its schema, messages to columns, and columns to messages."""
+"""The columns of a message: its schema, and conversions between messages and columns."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from kwire.schema import valid_version
 Data = bytes | bytearray | memoryview
 
 Versions = int | Sequence[int]
-"""The version of all messages, or the version of each."""
+"""One version for all messages, or a version for each message."""
 
 COMPILED = is_native()
 
 AT_ONCE = 1 << 20
-"""Maximum bytes of unusual frames that are decoded into objects at a time."""
+"""Approximate size in bytes of the unusual frames that are decoded into objects at a time."""
 
 K = TypeVar("K")
 
@@ -40,24 +40,24 @@ class Decoded(NamedTuple):
     """The result of ``Columns.decode``."""
 
     array: pa.StructArray
-    """A struct for each frame. Invalid frames are null."""
+    """One struct for each frame. Invalid frames are null."""
     errors: dict[int, DecodeError]
-    """The errors of these, by the number of the frame."""
+    """The errors of invalid frames, by frame number."""
 
     @property
     def rows(self) -> list[int]:
-        """Numbers of the valid frames, one for each row of ``batch``."""
+        """The frame number of each row of ``batch``, which contains only valid frames."""
         return [number for number in range(len(self.array)) if number not in self.errors]
 
     @property
     def batch(self) -> pa.RecordBatch:
-        """The messages of the valid frames, a row for each."""
+        """The messages of the valid frames, one per row."""
         array = self.array.take(pa.array(self.rows, pa.int64())) if self.errors else self.array
         return pa.RecordBatch.from_struct_array(array)
 
 
 class Columns:
-    """The columns of a message, for all its versions."""
+    """The columns of a message for all its versions."""
 
     __slots__ = ("_readers", "_whole", "_writers", "message", "type")
 
@@ -75,7 +75,8 @@ class Columns:
         self._readers: dict[int, Reader | None] = {}
 
     def select(self, *paths: str) -> Columns:
-        """Return these columns with everything in them, such as ``topics`` or ``topics.partitions.leader_id``.
+        """Return only the columns at these paths and all columns in them, such as ``topics`` or
+        ``topics.partitions.leader_id``.
 
         ``decode`` skips all other columns. Raise ``UnknownColumnError`` for a column that the message does not have.
         """
@@ -83,11 +84,11 @@ class Columns:
 
     @property
     def schema(self) -> pa.Schema:
-        """All columns as a schema."""
+        """The schema of all columns."""
         return pa.schema(list(self.type))
 
     def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
-        """Return a batch with a row for each message.
+        """Return a batch with one row per message.
 
         The columns are as in ``array``. A row cannot be null, so ``None`` raises ``ValueError``.
         """
@@ -99,9 +100,9 @@ class Columns:
     def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:
         """Return the messages as one array of structs, with null for ``None`` in any version.
 
-        Fields that a version lacks are null. ``UnknownVersionError`` for a version that the message does not have,
-        ``TypeError`` for another message, ``ValueError`` and ``OverflowError`` for values that cannot be sent.
-        A column holds up to 2 GB.
+        Fields that a version lacks are null. Raise ``UnknownVersionError`` for a version that the message does not
+        have, ``TypeError`` for a different message, and ``ValueError`` or ``OverflowError`` for values that cannot be
+        sent. A column can hold up to 2 GB.
         """
         for message in messages:
             if message is not None and type(message) is not self.message:
@@ -123,13 +124,13 @@ class Columns:
         policy: Policy = STRICT,
         max_decoded: int = MAX_FRAME,
     ) -> Decoded:
-        """Return bodies of this message as columns, straight from their bytes.
+        """Return the columns of encoded message bodies, and the errors of invalid frames.
 
-        The result equals ``array`` of the decoded messages, but no message objects are made. ``start`` is the offset
-        of the body, in all frames or in each. An invalid frame is null, and the result has its ``DecodeError``.
-        Columns that were not selected are not checked. Unusual frames, such as frames that only a tolerant ``policy``
-        accepts, are decoded one by one. ``max_decoded`` is explained at ``kwire.connection.ConnectionDecoder``.
-        Frames of 2 GiB or more raise ``ValueError``.
+        The columns equal ``array`` of the decoded messages, but are read without creating message objects. ``start``
+        is the offset of the body in all frames or in each frame. An invalid frame is null, and the result contains
+        its ``DecodeError``. Columns that were not selected are not checked. Unusual frames, such as frames that only
+        a tolerant ``policy`` accepts, are decoded one by one. ``max_decoded`` is explained in
+        ``kwire.connection.ConnectionDecoder``. Frames of 2 GiB or more raise ``ValueError``.
         """
         each = list(_each(versions, len(frames)))
         data = [bytes(frame) for frame in frames]
@@ -160,7 +161,7 @@ class Columns:
         policy: Policy,
         max_decoded: int,
     ) -> None:
-        """Decode unusual and invalid frames into objects, a mebibyte or one frame at a time."""
+        """Decode unusual and invalid frames into objects, a mebibyte or one larger frame at a time."""
         read: dict[int, Message] = {}
         size = 0
         for place in slow:
@@ -180,10 +181,10 @@ class Columns:
                 size = 0
 
     def _reader(self, version: int) -> Reader | None:
-        """Return the reader for a version.
+        """Return the reader for a version, or ``None``.
 
-        Return ``None`` if the version has no reader, or if objects are faster, as in an interpreted run with all
-        columns.
+        There is no reader if programs cannot read the version, or if objects are faster, as in an interpreted run
+        with all columns.
         """
         if self._whole and not COMPILED:
             return None
@@ -196,7 +197,7 @@ class Columns:
         return self._readers[version]
 
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
-        """Return the messages from which ``array`` or ``batch`` made columns, ``None`` for null."""
+        """Return the messages of columns made by ``array`` or ``batch``, with ``None`` for null."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
         by_row: dict[int, Message] = {}
         there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)
@@ -215,7 +216,7 @@ class Columns:
 
 
 class _Found:
-    """Arrays of messages and the frames that their rows belong to, in any order; later ones replace earlier ones."""
+    """Arrays of messages and the frame of each row, in any order. Later rows of a frame replace earlier rows."""
 
     def __init__(self, kind: pa.StructType, count: int) -> None:
         self.kind = kind
@@ -225,7 +226,7 @@ class _Found:
         self.errors: dict[int, DecodeError] = {}
 
     def add(self, array: pa.StructArray, places: Sequence[int]) -> None:
-        """Add the messages of the frames with these numbers."""
+        """Add an array with the messages of the frames whose numbers are ``places``."""
         for row, place in enumerate(places, self.length):
             self.rows[place] = row
         self.parts.append(array)
@@ -250,7 +251,7 @@ def _each(versions: Versions, count: int) -> Sequence[int]:
 
 
 def _places(keys: Iterable[K]) -> dict[K, list[int]]:
-    """Return the indexes of each key."""
+    """Return the indexes at which each key occurs."""
     places: dict[K, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)
@@ -258,7 +259,8 @@ def _places(keys: Iterable[K]) -> dict[K, list[int]]:
 
 
 class Arrow(PerMessage[Columns]):
-    """The columns of all messages of a generated package, by name or former name, each made on first use."""
+    """The columns of all messages of a generated package, by current or former name. They are created on first
+    use."""
 
     def _load(self, name: str, module: str) -> Columns:
         return Columns(self._registry[name])

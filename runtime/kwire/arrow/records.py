@@ -1,4 +1,4 @@
-"""Record batches → columns of records, and back."""
+"""Converting record batches to columns of records and back."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ RECORDS = pa.schema(
         _column("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
     ]
 )
-"""Columns of records. The columns of each record come first, then the columns of its batch."""
+"""The columns of records, followed by the columns of their batches."""
 
 _OF_RECORDS = {"offset": OFFSETS, "timestamp": TIMES, "key": KEYS, "value": VALUES, "headers": HEADERS}
 _FACTS = Struct(">qibhqhi")
-"""The facts that are kept of each batch, in the order of ``_PLACES``."""
+"""The stored properties of a batch, in the order of ``_PLACES``."""
 _PLACES = {
     "position": (0, pa.int64()),
     "leader_epoch": (8, pa.int32()),
@@ -68,26 +68,27 @@ _PLACES = {
     "producer_epoch": (23, pa.int16()),
     "base_sequence": (25, pa.int32()),
 }
-"""The facts of a batch: where each is, and its type."""
+"""The offset and type of each stored property of a batch."""
 _LABELS = {"codec": CODECS, "timestamp_type": TIMESTAMP_TYPES}
 
 ROWS = 1 << 17
 """Approximate number of records in a ``pyarrow.RecordBatch``. Kafka's batches are added whole."""
 BYTES = 1 << 25
-"""Approximate bytes of decompressed Kafka batches that make up one ``pyarrow.RecordBatch``."""
+"""Approximate size in bytes of the decompressed Kafka batches in a ``pyarrow.RecordBatch``."""
 BELIEVED = 1 << 16
-"""Maximum number of records that is accepted from the header of a batch if no column needs its records."""
+"""Maximum number of records accepted from a batch header without reading the records, if no column needs them."""
 
 
 LEFT_OUT = _column("left_out", pa.int64(), "Bytes of the record, if it is too large.", nullable=True)
 
 
 class RecordBuilder:
-    """Gathers record batches until about ``rows`` records or ``size`` bytes are enough for the columns of ``schema``.
+    """Collects record batches and converts about ``rows`` records or ``size`` bytes at a time to columns of
+    ``schema``.
 
-    The columns are some of ``RECORDS``. ``pop`` returns finished columns, in order. Without columns of the record
-    itself, batches are not decompressed and their records not checked. Records of more than ``largest`` bytes have no
-    key, value and headers. A further column, ``LEFT_OUT``, has their size.
+    The columns are some of ``RECORDS``. ``pop`` returns finished columns, in order. If only batch columns are wanted,
+    batches are not decompressed and their records are not checked. Records of more than ``largest`` bytes lose their
+    key, value and headers, and the additional column ``LEFT_OUT`` contains their size.
     """
 
     def __init__(
@@ -111,19 +112,19 @@ class RecordBuilder:
 
     @property
     def rows(self) -> int:
-        """Number of added records that are not ready."""
+        """The number of added records that are not yet ready."""
         return self._records.count
 
     def add(self, batch: Batch, data: bytes = b"", at: int = 0) -> None:
-        """Add all records of ``batch``, or none if one is invalid: ``DecodeError``.
+        """Add all records of ``batch``. Raise ``DecodeError`` and add no records if one is invalid.
 
-        ``data`` and ``at``, if given, are the bytes in which the batch lies and where; they are not copied.
+        If given, ``data`` contains the batch at byte ``at`` and is not copied.
         """
         if not self.take(batch, data, at):
             self.add_records(batch, batch.records())
 
     def take(self, batch: Batch, data: bytes = b"", at: int = 0) -> bool:
-        """Add a batch as ``add`` does if it is a usual batch, and return whether it is."""
+        """Add a batch as ``add`` does unless it is unusual, and return whether it was added."""
         if not self._wanted and 0 <= batch.count <= BELIEVED:
             self._records.count += batch.count
             self._note(batch, batch.count)
@@ -138,18 +139,21 @@ class RecordBuilder:
             if self._read(batch, data, start, end, batch.count, True) < 0:
                 return False
             if not shared and self._shift >= self._size:
-                self.flush()  # before the next is decompressed
+                self.flush()  # before the next batch is decompressed
         if self._records.count >= self._rows:
             self.flush()
         return True
 
     def take_some(self, batch: Batch, payload: bytes, start: int, count: int) -> int:
-        """Add ``count`` usual records of ``batch``, from byte ``start`` of its ``payload``. Return where they end, or
-        -1 if they are not usual, and are not added."""
+        """Add ``count`` records of ``batch`` from byte ``start`` of its ``payload``, and return the position after
+        them.
+
+        If a record is unusual, add no records and return -1.
+        """
         return self._read(batch, payload, start, len(payload), count, False)
 
     def _read(self, batch: Batch, data: bytes, start: int, end: int, count: int, whole: bool) -> int:
-        """Add records with ``kwire.columns.records.RecordColumns.read``."""
+        """Add records with ``kwire.columns.records.RecordColumns.read``, and return its result."""
         append = batch.attributes & APPEND_TIME != 0
         offset, time = batch.base_offset, batch.base_timestamp
         if len(data) > MAX_BYTES or not (-HUGE < offset < HUGE and -HUGE < time < HUGE):
@@ -169,18 +173,18 @@ class RecordBuilder:
         return end
 
     def _has(self, data: bytes) -> bool:
-        """Return whether ``data`` is the last buffer already."""
+        """Return whether ``data`` is already the last buffer."""
         return bool(self._buffers) and self._buffers[-1] is data
 
     def _takes(self, data: bytes) -> bool:
-        """Return whether ``data`` can be kept as it is.
+        """Return whether ``data`` can be kept whole.
 
-        It is joined with other buffers, so it is small or the only one.
+        It will be joined with other buffers, so it has to be small or the only buffer.
         """
         return self._has(data) or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
-        """Return the start of the next buffer, which has ``size`` bytes."""
+        """Return the start of the next buffer of ``size`` bytes, after flushing if it would not fit."""
         if self._buffers and self._shift + size > self._size:
             self.flush()
         return self._shift
@@ -190,7 +194,7 @@ class RecordBuilder:
         self._shift += len(data)
 
     def add_records(self, batch: Batch, records: Sequence[Record]) -> None:
-        """Add records that ``batch`` gave."""
+        """Add decoded records of ``batch``."""
         size = sum([len(one.key or b"") + len(one.value or b"") for one in records])
         out, shift = BytesWriter(), self._room(size)
         for record in records:
@@ -201,7 +205,7 @@ class RecordBuilder:
             self.flush()
 
     def _note(self, batch: Batch, count: int) -> None:
-        """Keep the facts of a batch, to which the last ``count`` records belong."""
+        """Store the properties of a batch, to which the last ``count`` records belong."""
         if count and self._facts_wanted:
             of_producer = batch.producer_id, batch.producer_epoch, batch.base_sequence
             known = batch.attributes if batch.magic == 2 else batch.attributes & (CODEC_MASK | APPEND_TIME)
@@ -209,7 +213,7 @@ class RecordBuilder:
             self._ends.append(self._records.count)
 
     def flush(self) -> None:
-        """Make columns of all records that have been added."""
+        """Convert all records added so far to columns."""
         if self._records.count:
             data = pa.py_buffer(self._buffers[0] if len(self._buffers) == 1 else b"".join(self._buffers))
             facts = Facts(self._facts, numbers(pa.int32(), self._ends.tobytes()))
@@ -218,11 +222,11 @@ class RecordBuilder:
 
     @property
     def ready(self) -> bool:
-        """Return whether ``pop`` may return columns."""
+        """Whether ``pop`` may return columns."""
         return bool(self._ready)
 
     def pop(self) -> pa.RecordBatch | None:
-        """Return the next columns that are finished, or ``None``."""
+        """Return the next finished columns, or ``None``."""
         while self._ready:
             batch = next(self._ready[0], None)
             if batch is not None:
@@ -234,9 +238,9 @@ class RecordBuilder:
 def _made(
     schema: pa.Schema, found: RecordColumns, data: pa.Buffer, facts: Facts, size: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield columns of records.
+    """Yield record batches with the columns of ``schema``.
 
-    Keys and values are copied when it is their turn, so that they are not in memory twice.
+    Keys and values are copied part by part, so that not all of them are in memory twice.
     """
     places = {"key": found.keys.getvalue(), "value": found.values.getvalue()}
     nulls = {"key": found.no_keys.getvalue(), "value": found.no_values.getvalue()}
@@ -252,7 +256,7 @@ def _made(
 
 
 def _parts(places: Iterable[bytes], count: int, size: int) -> Iterator[int]:
-    """Yield the rows at which parts of about ``size`` bytes end; the last is ``count``."""
+    """Yield the rows at which parts of about ``size`` bytes end. The last row is ``count``."""
     pairs = [array("i", some) for some in places if some]
     filled = 0
     for row, sizes in enumerate(zip(*(map(sub, each[1::2], each[::2]) for each in pairs), strict=True), 1):
@@ -286,21 +290,22 @@ def _column_of(name: str, found: RecordColumns, data: pa.Buffer, facts: Facts) -
 
 
 class Facts:
-    """The facts that all records of a batch share: ``rows`` has them, ``ends`` where the records of each end."""
+    """The properties that all records of a batch share. ``rows`` holds one entry per batch, and ``ends`` holds the
+    end of its records."""
 
     def __init__(self, rows: BytesWriter, ends: pa.Array) -> None:
         self._rows = rows
         self._ends = ends
 
     def column(self, name: str) -> pa.Array:
-        """Return a column with an element for each record."""
+        """Return a column with one element per record."""
         values = self._of_batches(name)
         indexes = values.cast(pa.int8()) if name in _LABELS else values
         array = compute.run_end_decode(pa.RunEndEncodedArray.from_arrays(self._ends, indexes))
         return pa.DictionaryArray.from_arrays(array, pa.array(_LABELS[name])) if name in _LABELS else array
 
     def _of_batches(self, name: str) -> pa.Array:
-        """Return an element for each batch, for labels their number."""
+        """Return a column with one element per batch. Labels are returned as numbers."""
         if name in _PLACES:
             offset, kind = _PLACES[name]
             return numbers(kind, signed(self._rows, offset, _FACTS.size, kind.byte_width))
@@ -318,7 +323,7 @@ def _is_set(attributes: pa.Array, mask: int) -> pa.Array:
 
 
 def _texts(keys: pa.Array) -> pa.Array:
-    """Return the keys of headers, which are UTF-8 and not checked by brokers."""
+    """Return header keys as strings. Brokers do not check that they are UTF-8, so invalid bytes are replaced."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
@@ -326,7 +331,7 @@ def _texts(keys: pa.Array) -> pa.Array:
 
 
 class RecordReader:
-    """An iterator of Arrow record batches, made by ``read_records``. All of them have the schema ``schema``.
+    """An iterator over Arrow record batches with the schema ``schema``, made by ``read_records``.
 
     ``errors``, ``truncated`` and the behaviour after an error are as in ``kwire.records.BatchReader``.
     """
@@ -343,12 +348,12 @@ class RecordReader:
 
     @property
     def errors(self) -> list[DecodeError]:
-        """The errors of batches that were skipped."""
+        """The errors of skipped batches."""
         return self._batches.errors
 
     @property
     def truncated(self) -> int:
-        """The bytes of an incomplete batch at the end."""
+        """The size in bytes of an incomplete batch at the end."""
         return self._batches.truncated
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -386,11 +391,11 @@ def read_records(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> RecordReader:
-    """Return the records of ``data``, the contents of a records field or a log segment, as columns.
+    """Return an iterator over columns of the records in ``data``, the contents of a records field or a log segment.
 
-    The columns are all of ``RECORDS``, or the named ones. The iterator yields a ``pyarrow.RecordBatch`` for about
-    every ``rows`` records. Other columns are skipped, not copied. The remaining parameters and errors are as in
-    ``kwire.records.read_batches``. With ``skip``, batches with invalid records are skipped as well. Raise
+    ``columns`` names columns of ``RECORDS`` and defaults to all of them. Other columns are skipped, not copied. The
+    iterator yields a ``pyarrow.RecordBatch`` for about every ``rows`` records. The remaining parameters and errors
+    are as in ``kwire.records.read_batches``. With ``skip``, batches with invalid records are skipped as well. Raise
     ``UnknownColumnError`` for an unknown column.
     """
     names = RECORDS.names if columns is None else columns
@@ -403,10 +408,11 @@ def read_records(
 
 
 def write_records(rows: pa.RecordBatch | pa.Table, **settings: Any) -> bytes:
-    """Return the bytes of one record batch with these rows.
+    """Return the bytes of a record batch with these rows.
 
-    The rows have the columns ``offset``, ``timestamp``, ``key``, ``value`` and ``headers``. Missing columns have the
-    defaults of ``kwire.records.Record``. ``settings`` and errors are as in ``kwire.records.encode_batch``.
+    The rows may have the columns ``offset``, ``timestamp``, ``key``, ``value`` and ``headers``. Missing columns
+    default to the values of ``kwire.records.Record``. ``settings`` and errors are as in
+    ``kwire.records.encode_batch``.
     """
     names = [name for name in _OF_RECORDS if name in rows.schema.names]
     columns = {name: rows.column(name) for name in names}

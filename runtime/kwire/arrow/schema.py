@@ -1,4 +1,4 @@
-"""Codec classes → Arrow types: the union of a message's versions."""
+"""Converting codec classes to Arrow types, which are the union of a message's versions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwire.struct import Struct
 from kwire_rules import NUMBERS
 
 SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUMBERS} | {
-    "uint16": pa.int32(),  # Spark has no unsigned numbers
+    "uint16": pa.int32(),  # Spark has no unsigned types
     "uint32": pa.int64(),
     "string": pa.string(),
     "uuid": pa.string(),
@@ -25,7 +25,8 @@ SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUM
 
 
 def list_of(element: pa.DataType) -> pa.ListType:
-    """Return a list type. Elements of arrays are never null [KAFKA-WIRE 15], and named as in Spark and in Parquet."""
+    """Return a list type. Array elements are never null [KAFKA-WIRE 15], and their name is the same as in Spark and
+    Parquet."""
     return pa.list_(pa.field("element", element, nullable=False))
 
 
@@ -34,14 +35,14 @@ TAGS = list_of(TAG)
 TAGS_COMMENT = "Unknown tagged fields, or null: tag and payload, in ascending order."
 
 Usage = dict[type[Struct], set[int]]
-"""Struct → the versions of the message that have it, wherever it is used."""
+"""The message versions that contain each struct anywhere."""
 
 
 def message_type(message: type[Message]) -> pa.StructType:
-    """Return the type with all fields of all versions.
+    """Return a struct type with all fields of all versions.
 
-    A column is nullable if some version lacks the field or allows null. The metadata has its description under
-    ``comment`` and the names of its values as JSON under ``enum``.
+    A column is nullable if any version lacks the field or allows null. Its metadata contains its description as
+    ``comment`` and the names of its values as JSON in ``enum``.
     """
     usage: Usage = {}
     _add_usage(message, set(message.VALID_VERSIONS), usage)
@@ -80,7 +81,8 @@ def _type(message: type[Message], cls: type[Struct], field: Field, usage: Usage)
 
 
 def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructType:
-    """Return the columns of ``kind`` at these paths, in their order in ``kind``, with all that is in them."""
+    """Return a struct type with the columns of ``kind`` at these paths and all columns in them, in their original
+    order."""
     below: dict[str, list[str]] = {}
     for path in paths:
         name, _, rest = path.partition(".")
@@ -91,7 +93,7 @@ def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructTyp
 
 
 def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
-    """Return ``column`` with the columns at these paths in it, or all of them if a path is empty."""
+    """Return ``column`` with only the inner columns at these paths, or with all of them if a path is empty."""
     if "" in paths:
         return column
     path = f"{of}.{column.name}"
@@ -103,7 +105,7 @@ def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
 
 
 def _comment(message: type[Message], cls: type[Struct], field: Field) -> str:
-    """Return the description, and the versions unless the field is in all of them."""
+    """Return the field's description, followed by its versions unless it is in all versions."""
     text = description(cls, field.name)
     if field.versions == message.VALID_VERSIONS:
         return text

@@ -1,4 +1,4 @@
-"""Frames → columns: what a program found in the bytes becomes Arrow arrays."""
+"""Converting frames to columns: the buffers filled by a program become Arrow arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwire_rules import SIZES
 
 
 def wanted(kind: pa.StructType) -> Wanted:
-    """Return the fields of a struct type by name, in the form that a program expects."""
+    """Return the fields of a struct type by name, in the form that ``Program`` expects."""
     found = {}
     for field in kind:
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
@@ -31,7 +31,8 @@ def wanted(kind: pa.StructType) -> Wanted:
 
 
 class Reader:
-    """Reads messages of one version as structs of ``kind``. Raises ``UnsuitableError`` if they have to be decoded."""
+    """Reads messages of one version as structs of ``kind``. Raises ``UnsuitableError`` if they have to be decoded
+    into objects."""
 
     __slots__ = ("make", "program")
 
@@ -40,10 +41,10 @@ class Reader:
         self.make = _structs(kind, self.program.place)
 
     def read(self, frames: Sequence[bytes], starts: Sequence[int]) -> tuple[pa.StructArray, set[int], set[int]]:
-        """Return the messages in ``frames``, which begin at ``starts``.
+        """Return an array of the messages in ``frames``, which begin at ``starts``.
 
-        Also the numbers of the frames that could not be read, which are left out of the array; and the rows of the
-        array whose texts are not UTF-8. ``ValueError`` if there are 2 GiB of frames.
+        Also return the numbers of frames that could not be read, which are left out of the array, and the rows of the
+        array with strings that are not UTF-8. Raise ``ValueError`` if the frames have 2 GiB or more.
         """
         data, bounds = _joined(frames, starts)
         program = self.program
@@ -54,7 +55,7 @@ class Reader:
 
 
 def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list[int]]:
-    """Return all frames joined, with the start of each and the end of the last."""
+    """Return all frames joined, and a list with the start of each frame and the end of the last."""
     if len(frames) == 1 and 0 <= starts[0] <= len(frames[0]):
         bounds = [starts[0], len(frames[0])]
     else:
@@ -66,12 +67,12 @@ def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list
 
 
 EMPTY = BytesWriter()
-"""In the place of a column that is no longer needed."""
+"""Replaces a column that is no longer needed."""
 
 
 class _Filled:
-    """The columns of a program. ``ends``, while the elements of lists are made, are the offsets of those lists and of
-    the lists around them."""
+    """The filled columns of a program. While the elements of lists are made, ``ends`` holds the offsets of these
+    lists and of the lists around them."""
 
     __slots__ = ("columns", "data", "ends", "rows_without_text")
 
@@ -82,15 +83,15 @@ class _Filled:
         self.rows_without_text: set[int] = set()
 
     def take(self, first: int, count: int) -> list[bytes]:
-        """Return ``count`` columns and drop them here, so that their memory can be freed."""
+        """Remove and return ``count`` columns, so that their memory can be freed."""
         taken = [out.getvalue() for out in self.columns[first : first + count]]
         self.columns[first : first + count] = [EMPTY] * count
         return taken
 
 
 Make = Callable[[_Filled, int], pa.Array]
-"""Makes an array with this number of values. The function for a struct is composed once, with the functions for its
-fields.
+"""Makes an array with the given number of values. The function for a struct is composed once from the functions for
+its fields.
 """
 
 
@@ -154,7 +155,7 @@ def _pieces(column: int, are_texts: bool, found: _Filled, count: int) -> pa.Arra
 
 
 def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
-    """Return bytes as strings. Strings that are not UTF-8 are noted by their message."""
+    """Return binary values as strings. The rows of messages with strings that are not UTF-8 are recorded."""
     texts = pieces.view(pa.string())
     try:
         texts.validate(full=True)  # faster than a cast

@@ -1,7 +1,9 @@
-"""Structs → columns. Writers are composed once for each struct and version. Each fills its column in one pass.
+"""Converting structs to columns.
 
-Nested values are gathered into one flat list per level, so that the work depends on the columns, not on the shape.
-The writer of a column receives the values of a field, one for each struct, and returns an Arrow array.
+Writers are composed once for each struct and version, and each fills its column in one pass.
+
+Nested values are collected in one flat list per level, so that the work depends on the columns and not on the
+nesting. The writer of a column accepts the values of a field, one per struct, and returns an Arrow array.
 """
 
 from __future__ import annotations
@@ -24,17 +26,17 @@ from kwire.struct import Struct
 Write = Callable[[Sequence[Any]], pa.Array]
 
 TYPECODES = {pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q"}
-"""Arrow type → type code of ``array.array``, which converts a list of numbers twice as fast as pyarrow."""
+"""The type codes of ``array.array`` by Arrow type. It converts a list of numbers twice as fast as pyarrow."""
 
 FEW = 64
-"""So many values may be large, such as records of 40 MB. More of them are small, and Arrow is faster."""
+"""Maximum number of values that are assumed to be large, such as records of 40 MB. More values are assumed to be
+small, for which Arrow is faster."""
 
 ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 
 def absent(kind: pa.DataType, count: int) -> pa.Array:
-    """Return an array of nulls. Columns inside them that are never null still hold values, because Parquet requires
-    them.
+    """Return an array of nulls. Inner columns that are not nullable still hold values, because Parquet requires them.
     """
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
@@ -51,7 +53,7 @@ def _blank(field: pa.Field, count: int) -> pa.Array:
 
 
 def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write:
-    """Return a function from structs of one version to an array of ``kind``."""
+    """Return a function that converts structs of one version to an array of ``kind``."""
     fields = {field.name: field for field in present_fields(cls, version)}
     columns: list[Write] = []
     for column in kind:
@@ -68,8 +70,9 @@ def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write
 def structs_of(
     kind: pa.StructType, columns: list[pa.Array], mask: pa.Array | None = None, count: int = 0
 ) -> pa.StructArray:
-    """Return an array of structs, null where ``mask`` is true. ``count`` is needed for structs without fields."""
-    if not columns:  # without fields, only this gives the number of structs
+    """Return an array of structs, which are null if ``mask`` is true. ``count`` is required for structs without
+    fields."""
+    if not columns:  # without fields, only count gives the number of structs
         nulls = [False] * count if mask is None else mask.to_pylist()
         return pa.array([None if null else {} for null in nulls], kind)
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
@@ -80,7 +83,7 @@ def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
 
 
 def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
-    """Return a writer that reads ``field`` of structs and refuses null where it is not allowed."""
+    """Return a writer that reads ``field`` of structs and raises ``ValueError`` for null unless it is allowed."""
     lazy = hasattr(cls, f"_{field.name}")
     get = getter(f"_{field.name}" if lazy else field.name)
     if lazy:
@@ -96,11 +99,12 @@ def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
 
 
 def _or_default(default: Struct, write: Write) -> Write:
-    """Return a writer for structs that are created on first access: ``None`` means the default, the usual case."""
+    """Return a writer for structs that are created on first access, for which ``None`` usually stands for the
+    default."""
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:
-        if any(values):  # structs are all true
+        if any(values):  # every struct is true
             return write([default if value is None else value for value in values])
         return one.take(_numbers(pa.int32(), "i", [0] * len(values)))
 
@@ -109,13 +113,13 @@ def _or_default(default: Struct, write: Write) -> Write:
 
 @cache
 def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return a function that reads one attribute of many objects, twice as fast as ``map`` with an ``attrgetter``."""
+    """Return a function that reads an attribute of many objects twice as fast as ``map`` with an ``attrgetter``."""
     function: Callable[[Sequence[Any]], list[Any]] = eval(f"lambda items: [item.{name} for item in items]")
     return function
 
 
 def _writer(kind: pa.DataType, cls: type[Struct], field: Field, version: int) -> Write:
-    """Return a writer of the values of ``field``, or of its elements, which are of type ``kind``."""
+    """Return a writer for values of type ``kind``, which are the values of ``field`` or its elements."""
     if pa.types.is_list(kind) and (pa.types.is_nested(kind.value_type) or field.element_type == "uuid"):
         return partial(_lists, kind, _writer(kind.value_type, cls, field, version))
     if field.element_type == "uuid":
@@ -142,9 +146,9 @@ def _uuids(values: Sequence[bytes]) -> pa.Array:
 
 
 def uuid_texts(uuids: bytes, count: int) -> pa.Array:
-    """Return uuids, each followed by two zeros, as Kafka prints them.
+    """Return uuids, each followed by two zero bytes, as strings in Kafka's format.
 
-    One call converts all. 18 bytes are 24 characters of base64, and the first 22 characters are the uuid.
+    A single call converts all uuids. 18 bytes become 24 characters of base64, of which the first 22 are the uuid.
     """
     if len(uuids) != 18 * count:
         raise ValueError("a uuid has 16 bytes")

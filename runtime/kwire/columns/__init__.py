@@ -1,5 +1,5 @@
-"""Conversion of wire bytes to the buffers of columns, without an object for each value.
+"""Converting wire bytes to column buffers without an object for each value.
 
-The package has only loops over bytes, which run interpreted or compiled by mypyc. ``kwire.arrow`` turns their buffers
-into Arrow arrays.
+The package contains only loops over bytes, which run interpreted or compiled by mypyc. ``kwire.arrow`` turns their
+buffers into Arrow arrays.
 """

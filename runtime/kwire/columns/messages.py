@@ -1,10 +1,11 @@
-"""Runs programs over the bytes of messages: Values become columns, without an object for each.
+"""Running programs that turn the bytes of messages into columns, without an object for each value.
 
-A program is made by ``kwire.columns.program`` for a message, a version and the wanted columns. It is an array of
-64-bit words. An instruction is a word: operation (bits 0 to 7), flags (8 to 15), column (16 to 31), argument (32 to
-62), and whether it is the last one of a struct (the sign). Unwanted bytes of fixed size are added to the argument of
-the instruction before them. Like emitted codecs, this reads without bookkeeping and gives up on anything unusual: the
-caller decodes such a frame with ``Message.decode``, which finds the error or reads what is unusual but allowed.
+``kwire.columns.program`` makes a program for a message, a version and the wanted columns. A program is an array of
+64-bit words. An instruction is a word with an operation (bits 0 to 7), flags (8 to 15), a column (16 to 31) and an
+argument (32 to 62). The sign bit marks the last instruction of a struct. Unwanted bytes of fixed size are added to
+the argument of the previous instruction. Like emitted codecs, the machine reads without bookkeeping and gives up on
+anything unusual. The caller then decodes the frame with ``Message.decode``, which accepts unusual but valid bytes and
+raises errors.
 """
 
 from __future__ import annotations
@@ -26,66 +27,68 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-# Constants are declared final. mypyc looks up other globals by name, which is slower than an instruction.
+# Constants are final, because mypyc looks up other globals by name, which is slower than an instruction.
 
 SKIP: Final = 0
-"""The argument is the number of bytes."""
+"""Skips bytes. The argument is their number."""
 PASS: Final = 1
-"""Passes over a length and its unwanted elements. The argument has their size in 16 bits, and in 15 the bytes to skip
-afterwards.
+"""Skips a length and its unwanted elements. The argument contains the element size (16 bits) and the number of bytes
+to skip afterwards (15 bits).
 """
 COPY: Final = 2
-"""Fields of fixed size next to each other, as they stand: their bytes in 16 bits, bytes to skip after them in 15."""
+"""Copies neighbouring fields of fixed size. The argument contains their size in bytes (16 bits) and the number of
+bytes to skip afterwards (15 bits)."""
 PLACE: Final = 3
 """Reads a length and bytes. The columns are the place of the bytes and the null rows. The argument is the number of
 bytes to skip afterwards.
 """
 NUMBERS: Final = 4
-"""A length and elements of fixed size, whose logarithm to base 2 is the argument: the end of the array among all
-elements, rows that are null, elements as they stand."""
+"""Reads a length and elements of fixed size. The argument is the binary logarithm of the element size. The columns
+are the ends of the arrays, the null rows and the unchanged elements."""
 EACH: Final = 5
 """Reads a length and structs, whose program starts at the argument. The columns are the end of the array and the null
-rows. The word before the program is the shape of the structs (see ``passed``), or 0. It is used if the structs are
-unwanted.
+rows. The word before the program is the shape of the structs (see ``passed``), or 0. It is used to skip unwanted
+structs.
 """
 PRESENT: Final = 6
-"""The marker of a nullable struct: 1 or 0. The argument is a table: the programs of the struct and of its default."""
+"""Reads a nullable struct. The column marks structs that are not null with 1 and others with 0. The argument is a
+table with the programs of the struct and its default."""
 TAGS: Final = 7
-"""Reads tagged fields. The argument is a table. It has the program for all defaults, the number of tags, and for each
-tag its number, its form (``WANTED`` …), its program and the program of its default. The columns are the rows of
+"""Reads tagged fields. The argument is a table. It contains the program for all defaults, the number of tags, and for
+each tag its number, its form (``WANTED`` …), its program and the program of its default. The columns are the rows of
 unknown tags, the tags, and the places of their payloads.
 """
 CONST: Final = 8
-"""The bytes in the next words, as many as the argument says."""
+"""Appends bytes from the following words. The argument is their number."""
 BLANK: Final = 9
-"""Null if nullable, else empty; of a place (8) or an array (4), as the argument says."""
+"""Appends null if nullable, else an empty value. The argument is 8 for a place and 4 for an array."""
 
 COMPACT: Final = 1 << 8
 NULLABLE: Final = 2 << 8
 TEXT: Final = 4 << 8
 SHORT: Final = 8 << 8
 MARKED: Final = 16 << 8
-"""Flags of an instruction. In order: a length is a varint instead of an integer. Null is allowed. The value is a
-string. An integer has 16 bits. The marker of a struct is a varint.
+"""Flags of an instruction. ``COMPACT``: the length is a varint instead of an integer. ``NULLABLE``: null is allowed.
+``TEXT``: the value is a string. ``SHORT``: the length has 16 bits. ``MARKED``: the marker of a struct is a varint.
 """
 
 NONE: Final = 0xFFFF
-"""Form of a known tag: skipped, read by a program, or missing from the version."""
+"""The column of unwanted values."""
 
 UNWANTED: Final = 0
 WANTED: Final = 1
 MISSING: Final = 2
-"""How a known tag is read: skipped, with a program, or not at all since the version lacks it."""
+"""Forms of a known tag, which is skipped, read by a program, or missing from the version."""
 
 LONGEST: Final = 0x7FFF
 assert LONGEST == MAX_STRING
 
 
 class Machine:
-    """Reads frames with one program and appends to ``outs``, its columns.
+    """Reads frames with one program and appends values to its columns, ``outs``.
 
-    Those in ``ends`` are Arrow's offsets of arrays: the first begins at 0, and each ends where the next begins.
-    Fields of fixed size stay as they are in the message, big-endian; other numbers are little-endian.
+    The columns in ``ends`` contain Arrow's array offsets. The first array begins at 0, and each array ends where the
+    next begins. Fields of fixed size stay big-endian as in the message. Other numbers are little-endian.
     """
 
     def __init__(self, code: bytes, entry: int, columns: int, ends: list[int]) -> None:
@@ -98,8 +101,10 @@ class Machine:
             write_i32_le(self.outs[column], 0)
 
     def read(self, data: bytes, bounds: list[int]) -> list[int]:
-        """Read the frames between neighbouring ``bounds`` of ``data``, which is shorter than 2 GiB. Returns the
-        numbers of the frames that could not be read; the columns have nothing of these."""
+        """Read the frames between neighbouring ``bounds`` of ``data``, which is shorter than 2 GiB.
+
+        Return the numbers of frames that could not be read. They add nothing to the columns.
+        """
         failed: list[int] = []
         outs = self.outs
         self.data = data
@@ -119,8 +124,11 @@ class Machine:
         return failed
 
     def run(self, start: i64, pos: i64, row: i64, count: i64) -> i64:
-        """Run the program at ``start`` for ``count`` structs at ``pos``, which are rows from ``row`` on; the position
-        after them. Bytes beyond the last one are not there to copy: the frame then ends elsewhere than it should."""
+        """Run the program at ``start`` for ``count`` structs at ``pos``, and return the position after them.
+
+        The structs are rows from ``row`` on. If a struct extends beyond the data, fewer bytes are copied and the
+        returned position differs from the end of the frame.
+        """
         code, data, outs, end = self.code, self.data, self.outs, self.end
         length: i64
         stop: i64
@@ -292,7 +300,7 @@ class Machine:
         return pos
 
     def default(self, known: i64, pos: i64, row: i64) -> None:
-        """Append the default of a tagged field that was left out."""
+        """Append the default of an omitted tagged field."""
         if read_i64_le(self.code, known + 8) == WANTED:
             self.run(read_i64_le(self.code, known + 24), pos, row, 1)
 
@@ -300,20 +308,24 @@ class Machine:
 def writer(outs: list[BytesWriter], column: i64) -> BytesWriter:
     """Return ``outs[column]``.
 
-    Natively this is an operation of our own: mypyc's asks for the type of writers each time.
+    Native builds replace this function with their own operation, because mypyc checks the type of the writer each
+    time.
     """
     return outs[column]
 
 
 def copy(outs: list[BytesWriter], column: i64, data: bytes, start: i64, end: i64) -> i64:
-    """Append ``data[start:end]`` to a column; its length after that. Natively this is an operation of our own."""
+    """Append ``data[start:end]`` to a column, and return its new length in bytes.
+
+    Native builds replace this function with their own operation.
+    """
     out = outs[column]
     out.write(data[start:end])
     return len(out)
 
 
 def array(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i64) -> i64:
-    """Append as ``NUMBERS`` does for an array whose length is a byte, and return the position after the array.
+    """Append an array with a one-byte length as ``NUMBERS`` does, and return the position after it.
 
     Append nothing and return -1 if the length is unusual or the array is longer than the data. Native builds replace
     this function with their own operation.
@@ -329,20 +341,20 @@ def array(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i6
 
 
 def last(out: BytesWriter) -> i64:
-    """Return the last number (int32, not negative) of a column."""
+    """Return the last number of a column of non-negative int32 values."""
     size: i64 = len(out)
     return i64(out[size - 4]) | i64(out[size - 3]) << 8 | i64(out[size - 2]) << 16 | i64(out[size - 1]) << 24
 
 
 def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
-    """Return the position after ``count`` structs, or -1 if they may be longer than the data, or are unusual.
+    """Return the position after ``count`` structs, or -1 if they are unusual or may extend beyond the data.
 
     A shape consists of bit fields. From the lowest bits, 8 bits hold the number of bytes at the start of a struct. Up
     to three groups follow, each with 8 bits for the size of an element and 8 bits for the number of bytes after the
-    array. The highest 4 bits are the number of arrays plus one. Lengths of arrays are varints. Lengths of several
-    bytes, null, and tagged fields, which follow everything else, are unusual. Native builds replace this function
-    with their own operation. Most structs are as long as the struct before them, and the bytes of their lengths show
-    this in one comparison.
+    array. The highest 4 bits hold the number of arrays plus one. Array lengths are varints. Lengths of several bytes,
+    null arrays and tagged fields, which are at the end of a struct, are unusual. Native builds replace this function
+    with their own operation. Most structs are as long as the previous struct, which a single comparison of their
+    length bytes shows.
     """
     arrays = (shape >> 60) - 1
     if not 0 <= arrays < 4 or pos < 0:
@@ -362,7 +374,7 @@ def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
 
 
 def read_size(word: i64, data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return a length, -1 for null, and the position after it."""
+    """Return a length (-1 for null) and the position after it."""
     length: i64
     if word & COMPACT:
         length = data[pos]

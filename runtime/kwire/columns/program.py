@@ -1,4 +1,4 @@
-"""Makes programs for ``kwire.columns.messages``, and says in which columns they put the values of each field."""
+"""Making programs for ``kwire.columns.messages``, with the columns into which they put the values of each field."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 Wanted: TypeAlias = "Mapping[str, Wanted]"
-"""The wanted fields of a struct by name, with the wanted fields of their own structs. ``unknown_tags`` may be among
-them.
+"""The wanted fields of a struct by name, each with the wanted fields of its own struct. ``unknown_tags`` may be
+included.
 """
 
 MAX_COLUMNS = 0xFF00
 _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
-"""The largest arguments of ``PASS`` and ``COPY``."""
+"""The largest values of the two parts in the arguments of ``PASS`` and ``COPY``."""
 
 
 class Rows:
-    """A column for values of fixed size. Neighbouring fields share it and stay in the form of the message."""
+    """A column for values of fixed size. Neighbouring fields share it and stay encoded as in the message."""
 
     __slots__ = ("column", "size")
 
@@ -57,7 +57,7 @@ class Rows:
 
 
 class Values:
-    """The values of a field of fixed size: where they are in each of the rows."""
+    """The position of the values of a field of fixed size in each row."""
 
     __slots__ = ("offset", "rows", "type")
 
@@ -68,7 +68,7 @@ class Values:
 
 
 class Pieces:
-    """The column for the places of strings or bytes. The next column has the null rows."""
+    """The column for the places of strings or bytes. The next column contains the null rows."""
 
     __slots__ = ("column", "type")
 
@@ -78,7 +78,8 @@ class Pieces:
 
 
 class Lists:
-    """The ``column`` for the ends of arrays, and their elements. The next column has the null rows."""
+    """The ``column`` for the ends of arrays, and the columns of their elements. The column after ``column`` contains
+    the null rows."""
 
     __slots__ = ("column", "elements")
 
@@ -88,9 +89,9 @@ class Lists:
 
 
 class Structs:
-    """The columns for the fields of structs. Fields that the version lacks are left out. ``column`` marks the structs
-    that are not null, if null is allowed. ``unknown`` has the unknown tags, if they are wanted and the version has
-    any.
+    """The columns for the fields of structs, without fields that the version lacks. If null is allowed, ``column``
+    marks the structs that are not null. ``unknown`` is the first column of unknown tags if they are wanted and the
+    version is flexible.
     """
 
     __slots__ = ("column", "fields", "unknown")
@@ -105,11 +106,13 @@ Place: TypeAlias = Union["Values", "Pieces", "Lists", "Structs"]
 
 
 class UnsuitableError(Exception):
-    """Messages of this version have to be decoded: a default is neither null nor empty where it has to be."""
+    """Messages of this version have to be decoded into objects, because programs do not support a default or the
+    number of columns."""
 
 
 class Program:
-    """The program for messages of one version, and where it puts their fields. Raises ``UnsuitableError``."""
+    """The program for messages of one version, and the place of each field. Raises ``UnsuitableError`` if there can
+    be no program."""
 
     __slots__ = ("code", "columns", "ends", "entry", "place")
 
@@ -123,7 +126,7 @@ class Program:
 
 
 class _Step(NamedTuple):
-    """An instruction, with the word after it if it has one."""
+    """An instruction, with the constant after it if the operation has one."""
 
     operation: int
     flags: int = 0
@@ -147,9 +150,9 @@ class _Maker:
         return self.columns - count
 
     def place(self, cls: type[Struct], wanted: Wanted) -> Structs:
-        """Return columns for the wanted fields of a struct."""
+        """Reserve columns for the wanted fields of a struct, and return them."""
         structs = Structs({})
-        rows: Rows | None = None  # joined to the field before it
+        rows: Rows | None = None  # rows shared with the previous field
         for field in sorted(present_fields(cls, self.version), key=lambda field: field.is_tagged):
             if field.name not in wanted:
                 rows = None
@@ -166,7 +169,7 @@ class _Maker:
         return structs
 
     def columns_of(self, cls: type[Struct], field: PresentField, wanted: Wanted) -> Place:
-        """Return columns for a field of variable size."""
+        """Reserve columns for a field of variable size, and return them."""
         inner = struct_class(cls, field)
         if field.is_array:
             ends = self.take(3)  # the third is for elements of fixed size
@@ -183,7 +186,7 @@ class _Maker:
         return structs
 
     def add(self, steps: list[_Step]) -> int:
-        """Add a program after the shape of its structs, and return its address."""
+        """Add a program, preceded by the shape of its structs, and return its address."""
         steps = _joined(steps) or [_Step(SKIP)]
         self.words.append(_shape(steps))
         start = 8 * len(self.words)
@@ -195,13 +198,13 @@ class _Maker:
         return start
 
     def table(self, words: list[int]) -> int:
-        """Add other words, and return their address."""
+        """Add words that are not instructions, and return their address."""
         start = 8 * len(self.words)
         self.words += words
         return start
 
     def struct(self, cls: type[Struct], place: Structs | None) -> list[_Step]:
-        """Add the steps that read a struct, or skip it if it has no place."""
+        """Return the steps that read a struct, or skip it if it has no place."""
         steps: list[_Step] = []
         fields = {} if place is None else place.fields
         for field in present_fields(cls, self.version):
@@ -244,7 +247,7 @@ class _Maker:
         return _Step(EACH, flags, place.column, self.add(steps))
 
     def tags(self, cls: type[Struct], fields: dict[str, Place]) -> int:
-        """Add the table of the tagged fields of a struct, and return its address."""
+        """Add the table of a struct's tagged fields, and return its address."""
         rows: list[tuple[int, int, int, int]] = []
         defaults: list[_Step] = []
         present = {field.name: field for field in present_fields(cls, self.version)}
@@ -264,7 +267,7 @@ class _Maker:
         return self.table([self.add(defaults) if defaults else 0, len(rows), *words])
 
     def blank(self, cls: type[Struct], place: Structs) -> list[_Step]:
-        """Return the steps for a struct of defaults, below a null or for omitted tagged fields."""
+        """Return the steps that append the defaults of a struct, which is null or an omitted tagged field."""
         steps: list[_Step] = []
         for field in present_fields(cls, self.version):
             if field.name in place.fields:
@@ -287,7 +290,7 @@ class _Maker:
 
 
 def _value(kind: str, flags: int, place: Place | None) -> _Step:
-    """Add a step that reads or skips a value that is no struct."""
+    """Return a step that reads or skips a value that is not a struct."""
     if kind in SIZES:
         if place is None:
             return _Step(SKIP, 0, NONE, SIZES[kind])
@@ -302,9 +305,7 @@ def _value(kind: str, flags: int, place: Place | None) -> _Step:
 
 
 def _joined(steps: list[_Step]) -> list[_Step]:
-    """Return equal steps, but fewer: neighbours that go into the same column, and bytes to skip in the step before
-    them.
-    """
+    """Return equivalent steps with neighbours combined, if they fill the same column or the second skips bytes."""
     joined: list[_Step] = []
     for step in steps:
         together = _together(joined[-1], step) if joined else None
@@ -316,7 +317,7 @@ def _joined(steps: list[_Step]) -> list[_Step]:
 
 
 def _shape(steps: list[_Step]) -> int:
-    """Return the shape for ``kwire.columns.messages.passed`` of a struct that is skipped; 0 if it has none."""
+    """Return the shape of a skipped struct for ``kwire.columns.messages.passed``, or 0 if it has no shape."""
     *arrays, tags = steps
     if tags.operation != TAGS or tags.column != NONE:
         return 0
@@ -331,7 +332,7 @@ def _shape(steps: list[_Step]) -> int:
 
 
 def _together(first: _Step, second: _Step) -> _Step | None:
-    """Return two steps as one, if a single step can do both."""
+    """Return a single step that does the work of both, or ``None`` if there is none."""
     size = first.argument + second.argument
     if second.operation == SKIP:
         if first.operation in (SKIP, PLACE):

@@ -1,7 +1,7 @@
 """The records of batches of magic 2 as growing columns of numbers and places.
 
-Like ``kwire.records.loops``, whose rules these are: varints of one to three bytes are read in place, and anything
-unusual gives up, after which the batch is read by ``Batch.records``.
+The loop follows the rules of ``kwire.records.loops``. It reads varints of one to three bytes in place, and gives up
+on anything unusual. ``Batch.records`` then reads the batch.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ TIMES: Final = 2
 KEYS: Final = 4
 VALUES: Final = 8
 HEADERS: Final = 16
-"""The columns that are wanted, added up."""
+"""Flags of the wanted columns."""
 
 
 class RecordColumns:
-    """Columns of records. Numbers are in the byte order of the machine, which is little-endian.
+    """Columns of records, with numbers in the byte order of the machine, which is little-endian.
 
     ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are places in the buffer, int32 pairs of start and
-    end. ``no_keys`` and ``no_values`` are the rows (int64) where they are null. ``header_rows`` is the row of each
-    header. ``header_keys`` and ``header_values`` are places, as for keys and values. ``no_header_values`` has the
-    indexes of headers without a value.
+    end. ``no_keys`` and ``no_values`` are the rows (int64) in which they are null. ``header_rows`` holds the row of
+    each header. ``header_keys`` and ``header_values`` are places, as for keys and values. ``no_header_values`` holds
+    the indexes of headers without a value.
     """
 
     def __init__(self, wanted: int, largest: int) -> None:
         self.wanted: i64 = wanted
         self.largest: i64 = largest
-        """Limit of the bytes of key, value and headers. A larger record has none of them."""
+        """Maximum total size of a record's key, value and headers in bytes. The contents of larger records are left
+        out."""
         self.left_out: list[tuple[int, int]] = []
-        """The rows of these, and their bytes."""
+        """The row and size in bytes of each record that was left out."""
         self.count: i64 = 0
         self.headers: i64 = 0
-        """Number of headers."""
+        """The number of headers."""
         self.offsets = BytesWriter()
         self.times = BytesWriter()
         self.keys = BytesWriter()
@@ -65,12 +66,13 @@ class RecordColumns:
         append: bool,
         whole: bool,
     ) -> i64:
-        """Append ``count`` records from ``data[pos:end]``, unless they are unusual, and return the position after
-        them, else -1.
+        """Append ``count`` records from ``data[pos:end]``, and return the position after them.
 
-        If they are not ``whole``, they may end before ``end``. ``shift`` is added to all places. Offsets and times
-        are added to their bases, which are below ``kwire.records.loops.HUGE``. With ``append`` the base time is the
-        time of all records.
+        If a record is unusual, append nothing and return -1.
+
+        Unless ``whole`` is set, the records may end before ``end``. ``shift`` is added to all places. Offsets and
+        times are added to their bases, which are below ``kwire.records.loops.HUGE``. With ``append``, the base time
+        is the time of all records.
         """
         rows, headers, left_out = self.count, self.headers, len(self.left_out)
         no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)
@@ -217,7 +219,7 @@ class RecordColumns:
         return pos
 
     def _leave_out(self, row: i64, contents: i64) -> None:
-        """Make key and value of a record null."""
+        """Make the key and value of a record null."""
         self.left_out.append((row, contents))
         write_i64_le(self.no_keys, row)
         write_i64_le(self.no_values, row)
@@ -225,9 +227,11 @@ class RecordColumns:
     def _read_headers(
         self, data: bytes, pos: i64, shift: i64, row: i64, room: i64, contents: i64
     ) -> tuple[i64, i64, i64]:
-        """Append the headers of a record unless it is too large. ``contents`` is the size of key and value.
+        """Append the headers of a record unless it is too large. ``contents`` is the size of its key and value in
+        bytes.
 
-        Return the position after the headers, how many more headers the batch may have, and the size of the record.
+        Return the position after the headers, the number of further headers allowed in the batch, and the size of the
+        record's contents.
         """
         no_values = len(self.no_header_values)
         wanted = self.wanted & HEADERS
@@ -268,7 +272,7 @@ class RecordColumns:
         return pos, room - count, contents
 
     def add(self, record: Record, out: BytesWriter, shift: i64) -> None:
-        """Append one record; its bytes go to ``out``, whose first byte has the place ``shift``."""
+        """Append one record. Its bytes are written to ``out``, whose first byte has the place ``shift``."""
         wanted = self.wanted
         row = self.count
         contents = bytes_of(record)
@@ -294,7 +298,7 @@ class RecordColumns:
 
 
 def bytes_of(record: Record) -> int:
-    """Return the bytes of key, value and headers."""
+    """Return the total size of the key, value and headers in bytes."""
     size = len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += len(name) + len(value or b"")

@@ -1,4 +1,4 @@
-"""Rows as columns: numbers of rows, and rows of values of fixed size."""
+"""Converting row numbers, and rows of values of fixed size, to columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kwire.native import i32, i64
 
 
 def unmarked(rows: bytes, count: i64) -> bytes:
-    """Return a byte for each of ``count`` rows, 0 if the row is in ``rows`` (int64), else 1."""
+    """Return one byte for each of ``count`` rows, which is 0 if the row is in ``rows`` (int64), else 1."""
     out = BytesWriter()
     out.write(b"\1" * count)
     for index in range(0, i64(len(rows)), 8):
@@ -17,8 +17,10 @@ def unmarked(rows: bytes, count: i64) -> bytes:
 
 
 def ends(rows: bytes, count: i64) -> bytes:
-    """Return offsets of lists (int32): where the elements of each of ``count`` rows start, and where the last end.
-    ``rows`` (int64), ascending, has the row of each element."""
+    """Return list offsets (int32): the start of the elements of each of ``count`` rows, and the end of the last.
+
+    ``rows`` (int64) holds the row of each element in ascending order.
+    """
     out = BytesWriter()
     row: i64 = 0
     size: i64 = len(rows)
@@ -34,8 +36,10 @@ def ends(rows: bytes, count: i64) -> bytes:
 
 
 def signed(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """Return big-endian numbers of 1, 2, 4 or 8 bytes as little-endian ones: those at ``offset`` of each row of
-    ``stride`` bytes. ``ValueError`` if they are elsewhere.
+    """Return the big-endian numbers at ``offset`` of each row as little-endian numbers.
+
+    A row has ``stride`` bytes, and a number has 1, 2, 4 or 8 bytes. Raise ``ValueError`` if a number is not within
+    its row.
     """
     return turned(rows, offset, stride, size)
 
@@ -52,7 +56,7 @@ def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
 
 
 def unsigned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """Return ``signed`` of numbers without a sign, of 2 or 4 bytes, as numbers twice as long."""
+    """Return unsigned numbers of 2 or 4 bytes as ``signed`` does, but as signed numbers twice as long."""
     data = rows.getvalue()
     out = BytesWriter()
     for index in range(offset, i64(len(data)), stride):
@@ -64,7 +68,7 @@ def unsigned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
 
 
 def uuids(rows: BytesWriter, offset: i64, stride: i64) -> bytes:
-    """Return the 16 bytes at ``offset`` of each row, with two zeros after them."""
+    """Return the 16 bytes at ``offset`` of each row, each followed by two zero bytes."""
     data = rows.getvalue()
     out = BytesWriter()
     for index in range(offset, i64(len(data)), stride):

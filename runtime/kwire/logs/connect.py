@@ -1,4 +1,4 @@
-"""The topics in which Kafka Connect stores connectors, offsets and states as JSON.
+"""The topics in which Kafka Connect stores connectors, offsets and states. Keys are text, and values are JSON.
 
 Users can choose the names of these topics, so only usual names are recognised, such as ``connect-configs``,
 ``docker-connect-offsets`` and ``connect-cluster-status``, or ``mm2-configs.A.internal`` for MirrorMaker 2. The key
