@@ -9,7 +9,7 @@ A generated package has the columns of all its messages::
     batch = columns.batch(messages, versions)       # decoded messages → pyarrow.RecordBatch
     columns.messages(batch, versions)               # and back
     columns.decode(frames, versions).batch          # the same from bytes, without objects
-    columns.select("topics.name").decode(frames, versions)      # and no more than these columns
+    columns.select("topics.name").decode(frames, versions)      # only these columns
 
 A schema is the union of the message's versions. A column is null if the version of a message lacks the field, because
 no value was sent. Structs and arrays are nested as in the message. Every struct with a flexible version has a column

@@ -259,8 +259,7 @@ def _places(keys: Iterable[K]) -> dict[K, list[int]]:
 
 
 class Arrow(PerMessage[Columns]):
-    """The columns of all messages of a generated package, by current or former name. They are created on first
-    use."""
+    """The columns of every message in a generated package, by current or former name, created on first use."""
 
     def _load(self, name: str, module: str) -> Columns:
         return Columns(self._registry[name])

@@ -2,7 +2,7 @@
 
 Writers are composed once for each struct and version, and each fills its column in one pass.
 
-Nested values are collected in one flat list per level, so that the work depends on the columns and not on the
+Nested values are collected in one flat list per level, so that the work depends on the columns and not on their
 nesting. The writer of a column accepts the values of a field, one per struct, and returns an Arrow array.
 """
 
@@ -36,8 +36,7 @@ ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 
 def absent(kind: pa.DataType, count: int) -> pa.Array:
-    """Return an array of nulls. Inner columns that are not nullable still hold values, because Parquet requires them.
-    """
+    """Return an array of nulls. Inner columns that are not nullable still hold values, as Parquet requires."""
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
     return structs_of(kind, [_blank(field, count) for field in kind], pa.array([True] * count, pa.bool_()))

@@ -86,8 +86,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
-    """Return the settings in a Java properties file, which is in ISO 8859-1 and may have escapes and continued lines.
-    """
+    """Return the settings in a Java properties file, which is in ISO 8859-1 with escapes and continued lines."""
     properties, continued = {}, ""
     for line in [*re.split(r"\r\n|\r|\n", read_small(path).decode("latin-1")), ""]:
         line = continued + line.lstrip(" \t\f")

@@ -238,10 +238,10 @@ class ConnectionDecoder:
         return events + self._unanswered(self._in_flight.clear(), reason, time)
 
     def drop_secrets(self, time: float, reason: str) -> list[Event]:
-        """Drop unfinished frames that may contain secrets and unclassified bytes, and return the resulting events.
+        """Drop unclassified bytes and unfinished frames that may contain secrets, and return the resulting events.
 
-        A frame keeps its header. The rest of its bytes count as missing, and ``reason`` says why, such as ``not
-        kept``.
+        A frame keeps its header. The rest of its bytes count as missing. ``reason``, such as ``not kept``, explains
+        why.
         """
         splitters = self._from_client, self._from_server
         return [event for splitter in splitters for event in self._events(splitter.drop(time, reason, secrets=True))]
@@ -249,8 +249,8 @@ class ConnectionDecoder:
     def drop(self, time: float, reason: str) -> list[Event]:
         """Free the memory of unfinished frames and requests in flight, and return the resulting events.
 
-        Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``. ``reason`` says
-        why, such as ``not kept``.
+        Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``. ``reason``, such as
+        ``not kept``, explains why.
         """
         splitters = self._from_client, self._from_server
         events = [event for splitter in splitters for event in self._events(splitter.drop(time, reason))]

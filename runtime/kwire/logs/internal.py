@@ -74,7 +74,7 @@ class InternalRecord:
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes the entry for its key, because it has a valid key and no value."""
+        """Whether the record deletes the entry for its key, which it does if its key is valid and it has no value."""
         return self.raw_value is None and self.reason is None
 
     def __repr__(self) -> str:

@@ -40,7 +40,7 @@ class RecordsLimitError(RecordsError):
 
 
 MAX_KEPT = 1024
-"""Maximum number of bytes that an error keeps of a batch with an invalid size."""
+"""Maximum number of bytes kept in an error about a batch with an invalid size."""
 
 
 def error_in(

@@ -181,12 +181,12 @@ def read_batches(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> BatchReader:
-    """Return an iterator over the batches of ``data``, the contents of a records field or log segment, or ``None``.
+    """Return an iterator over the batches of ``data``, the contents of a records field or a log segment.
 
-    An incomplete batch at the end is normal in a Fetch response and ends the iteration without an error. The reader's
-    ``truncated`` is its size in bytes [KAFKA-WIRE 44]. The iteration raises ``ChecksumError`` (unless
-    ``verify=False``), ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records also raises
-    ``RecordsLimitError`` and ``kwire.compression.CompressionError``.
+    A ``data`` of ``None`` has no batches. An incomplete batch at the end is normal in a Fetch response and ends the
+    iteration without an error. The reader's ``truncated`` is its size in bytes [KAFKA-WIRE 44]. The iteration raises
+    ``ChecksumError`` (unless ``verify=False``), ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records
+    also raises ``RecordsLimitError`` and ``kwire.compression.CompressionError``.
 
     With ``skip``, invalid batches are skipped and their errors collected in the reader's ``errors``. Invalid records
     are only found when they are decoded. ``BatchReader.with_records`` skips a batch with invalid records as well, but

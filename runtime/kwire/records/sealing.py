@@ -75,8 +75,7 @@ def seal(
 
 
 def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
-    """Return the bytes of a batch: ``start``, the checksum, ``covered``, which is the rest of the header, and the
-    records.
+    """Return the bytes of a batch: ``start``, the checksum, ``covered`` (the rest of the header) and the records.
 
     ``out`` has to outlive its view. Compiled functions free variables after their last use, but not arguments.
     """
