@@ -1,11 +1,11 @@
-"""A fake Kafka broker for tests, in this process, for any client and as any release, and a proxy with filters.
+"""Provides an in-process fake Kafka broker for tests, for any client and any release, and a proxy with filters.
 
 ::
 
     async with FakeBroker(release="3.9", topics={"orders": 3}) as broker:
         producer = AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers)
 
-``with`` does the same on a thread, for clients that block.
+``with`` runs the broker on a thread, for blocking clients.
 """
 
 from kwire_testing.broker import FakeBroker

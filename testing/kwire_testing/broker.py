@@ -1,4 +1,4 @@
-"""A broker in this process that any client can use."""
+"""An in-process broker that works with any Kafka client."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ KEPT_REQUESTS = 100_000
 
 
 class FakeBroker(Running):
-    """A cluster of Kafka brokers in this process: a name of a release, topics, and how many nodes.
+    """A cluster of Kafka brokers in this process, with a given release, topics and number of nodes.
 
-    ``async with`` runs it on the loop of the caller, ``with`` on a thread of its own. All methods may be called from
-    any thread. Leaving raises what a handler of the test raised.
+    ``async with`` runs it on the caller's event loop, ``with`` on a separate thread. All methods may be called from
+    any thread. Leaving the block raises the first exception of a test's handlers.
     """
 
     def __init__(
@@ -44,8 +44,11 @@ class FakeBroker(Running):
         ports: Sequence[int] = (),
         keep_requests: int = KEPT_REQUESTS,
     ) -> None:
-        """Set it up. ``users`` are names with passwords: without them no login is needed. The nodes listen
-        on ``ports``, by default on free ones. ``keep_requests`` is how many requests are kept at most."""
+        """Prepare a cluster.
+
+        ``users`` maps user names to passwords. Without users, clients need not log in. The nodes listen on ``ports``,
+        by default on free ones. At most ``keep_requests`` requests are kept.
+        """
         super().__init__()
         found = RELEASES.newest if release is None else RELEASES[release]
         self._cluster = Cluster(found, nodes, auto_create, users or {}, keep_requests)
@@ -57,22 +60,22 @@ class FakeBroker(Running):
 
     @property
     def release(self) -> str:
-        """Return the name of the release."""
+        """Name of the release."""
         return self._cluster.release.name
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return the addresses of all nodes, as clients want them."""
+        """Comma-separated addresses of all nodes, as clients expect them."""
         return ",".join(f"{node.host}:{node.port}" for node in self._cluster.nodes.values() if node.port)
 
     @property
     def clock(self) -> Clock:
-        """Return the time of the brokers. From another thread, use ``advance``."""
+        """Clock of the brokers. From another thread, use ``advance`` instead."""
         return self._cluster.clock
 
     @property
     def requests(self) -> list[Call]:
-        """Return the requests so far, oldest first."""
+        """Requests received so far, oldest first."""
         return self._on_loop(lambda: list(self._cluster.requests))
 
     async def _open(self) -> None:
@@ -88,11 +91,11 @@ class FakeBroker(Running):
         self._cluster.clock.stop()
 
     def create_topic(self, name: str, partitions: int = 1) -> None:
-        """Make a topic."""
+        """Create a topic."""
         self._on_loop(lambda: self._cluster.create(name, partitions))
 
     def produce(self, topic: str, *records: Record | bytes, partition: int = 0) -> int:
-        """Append records, or values, as one batch, and return the offset of the first."""
+        """Append records or values as one batch. Return the offset of the first record."""
         rows = [Record(None, row, timestamp=-1) if isinstance(row, bytes) else row for row in records]
 
         def append() -> int:
@@ -108,9 +111,9 @@ class FakeBroker(Running):
         return self._on_loop(append)
 
     def records(self, topic: str, partition: int | None = None, *, committed: bool = True) -> list[Record]:
-        """Return the records of a topic, partition after partition, or of one partition.
+        """Return the records of a topic in order of partitions, or of one partition.
 
-        ``committed`` leaves out records of open and aborted transactions.
+        With ``committed``, records of open and aborted transactions are left out.
         """
 
         def collect() -> list[Record]:
@@ -120,49 +123,53 @@ class FakeBroker(Running):
         return self._on_loop(collect)
 
     def offsets(self, group: str) -> dict[tuple[str, int], int]:
-        """Return the committed offsets of a group, by topic and partition."""
+        """Return a group's committed offsets by topic and partition."""
         groups = self._cluster.groups
         return self._on_loop(
             lambda: {place: found.offset for place, found in groups[group].offsets.items()} if group in groups else {}
         )
 
     def on(self, request: type[Message], handler: Handler, **which: Unpack[Which]) -> Rule:
-        """Let ``handler(request, call)`` answer requests of a class, or all if that is ``Message``.
+        """Call ``handler(request, call)`` for requests of a class, or for all requests if it is ``Message``.
 
-        If it returns ``None``, the broker answers.
+        The handler returns the response, or ``None`` to let the broker handle the request.
         """
         name = "*" if request is Message else request.__name__.removesuffix("Request")
         return self._rule(name, dict(which), handler=handler)
 
     def fail(self, api: str, error: ErrorCode, **which: Unpack[Named]) -> Rule:
-        """Answer requests of an API with an error, for each topic or group in them, or only for one topic,
-        partition or ``key``, a group or transactional id. The broker does nothing else with them."""
+        """Fail requests of an API with an error.
+
+        The error applies to every topic or group in a request, or only to a given topic, partition or ``key``, which
+        is a group or transactional id. The broker does not process them.
+        """
         return self._rule(api, dict(which), error=error)
 
     def delay(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
-        """Let requests of an API, or of all (``*``), wait before they are handled."""
+        """Delay the handling of requests of an API, or of all requests (``*``)."""
         return self._rule(api, dict(which), delay=seconds)
 
     def drop(self, api: str, *, answered: bool = False, **which: Unpack[Which]) -> Rule:
-        """Close the connection in place of an answer: before the request is handled, or after (``answered``)."""
+        """Close the connection instead of responding, either before handling the request or after it
+        (``answered``)."""
         return self._rule(api, dict(which), drop="response" if answered else "request")
 
     def throttle(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
-        """Tell clients that they are throttled, and read nothing from them in that time."""
+        """Report a throttle time to clients, and read nothing from them during this time."""
         return self._rule(api, dict(which), throttle=seconds)
 
     def move(self, topic: str, partition: int, node: int) -> None:
-        """Let another node lead a partition."""
+        """Make another node the leader of a partition."""
         self._known_node(node)
         self._on_loop(lambda: self._partition(topic, partition).move(node))
 
     def move_coordinator(self, key: str, node: int) -> None:
-        """Let another node coordinate a group or a transactional id."""
+        """Make another node the coordinator of a group or transactional id."""
         self._known_node(node)
         self._on_loop(lambda: self._cluster.coordinators.update({key: node}))
 
     def advance(self, seconds: float) -> None:
-        """Move the time of the brokers ahead: sessions end, what waits goes on."""
+        """Advance the brokers' clock. Sessions may expire, and delayed actions take place."""
         self._on_loop(lambda: self._cluster.clock.advance(seconds))
 
     def _rule(self, api: str, which: dict[str, Any], **what: Any) -> Rule:

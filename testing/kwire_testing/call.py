@@ -1,4 +1,4 @@
-"""A request on its way through a broker, and the handlers of all APIs."""
+"""A request that a broker is handling, and the handlers of all APIs."""
 
 from __future__ import annotations
 
@@ -29,27 +29,29 @@ NAMES = (
     *("name", "topic", "topic_id", "index", "partition", "partition_index", "resource_type", "resource_name"),
     *("transactional_id", "group_id", "member_id", "group_instance_id"),
 )
-"""Fields by which an answer says to which element of a request it belongs."""
+"""Fields that responses copy from requests to identify their elements."""
 PLAIN = ("partition_index", "group_id", "key")
-"""The same, for elements that are numbers or texts."""
+"""The same, for elements that are numbers or strings."""
 FENCED = {"AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2, "InitProducerId": 4, "TxnOffsetCommit": 4}
-"""Versions since which the error for a fenced producer is not that for an invalid epoch; in Produce it always is."""
+"""First version of each API with a separate error for fenced producers. Produce always reports an invalid epoch."""
 
 
 class Api(NamedTuple):
-    """How requests of an API are answered: ``fill`` sets what differs from a new response."""
+    """The response class of an API, and a function that fills a new response."""
 
     response: type[Message]
     fill: Callable[[Call, Any, Any], Awaitable[None] | None]
 
 
 HANDLERS: dict[int, Api] = {}
-"""Each API that brokers here have, by API key."""
+"""Handlers by API key. Other APIs are not supported."""
 
 
 def answers(fill: Fill) -> Fill:
-    """Make a function the handler of the request in its annotation. It fills the response. A refusal becomes an error
-    code."""
+    """Register a function as the handler of the request class in its annotation.
+
+    It fills in the response. If it raises ``Refused``, the response has an error code.
+    """
     _, request, response, *_ = get_type_hints(fill).values()
     HANDLERS[request.API_KEY] = Api(response, fill)
     return fill
@@ -66,8 +68,10 @@ def _topic(asked: Any) -> tuple[str | None, Uuid | None]:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A request, ``message``, with the ``name`` of its API and its context. ``connection`` numbers the connections of
-    a broker, and ``size`` is the size of the frame in bytes."""
+    """A request, ``message``, with the ``name`` of its API and its context.
+
+    ``connection`` is the connection's number, and ``size`` is the size of the frame in bytes.
+    """
 
     name: str
     version: int
@@ -85,7 +89,7 @@ class Call:
     charged: set[int] = field(default_factory=set, repr=False)
 
     def check(self, **entity: object) -> None:
-        """Raise ``Refused`` if a rule fails requests for this entity. A request counts once for each rule."""
+        """Raise ``Refused`` if a rule applies to this entity. A request counts once per rule."""
         entity |= {"node": self.node, "client_id": self.client_id}
         for rule in self.faults:
             if rule.matches(entity) and (id(rule) in self.charged or rule.use()):
@@ -94,7 +98,8 @@ class Call:
                 raise Refused(rule.error)
 
     def topic(self, name: str | None, topic_id: bytes = bytes(16), index: int = 0) -> Topic:
-        """Return the topic with this name or id, and with the partition ``index``."""
+        """Return the topic with this name or id. Raise ``Refused`` if it does not exist or has no partition
+        ``index``."""
         topic = self.cluster.find(name, topic_id)
         self.check(topic=topic.name if topic else name, partition=index)
         if topic is None and not name and any(topic_id):
@@ -104,7 +109,8 @@ class Call:
         return topic
 
     def partition(self, name: str | None, topic_id: bytes, index: int, epoch: int = -1) -> Partition:
-        """Return a partition that this node leads; ``epoch`` is the leader's epoch that the client knows."""
+        """Return a partition that this node leads. ``epoch`` is the leader epoch that the client knows, -1 if
+        none."""
         partition = self.topic(name, topic_id, index).partitions[index]
         if partition.leader != self.node:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -120,14 +126,14 @@ class Call:
             raise Refused(ErrorCode.NOT_COORDINATOR)
 
     def group(self, name: str, *, named: bool = True) -> Group:
-        """Return a group that this node coordinates; one that is ``named`` has a name."""
+        """Return a group that this node coordinates. With ``named``, the name must not be empty."""
         self.coordinate(name)
         if named and not name:
             raise Refused(ErrorCode.INVALID_GROUP_ID)
         return self.cluster.group(name)
 
     def refuse(self, answer: Any, error: ErrorCode) -> None:
-        """Put an error into an answer: the one that this version of the API has."""
+        """Set an error code in a response or element, replaced by an older code if the version requires it."""
         if error == ErrorCode.PRODUCER_FENCED and self.version < FENCED.get(self.name, 1 << 15):
             error = ErrorCode.INVALID_PRODUCER_EPOCH
         setattr(answer, "error_code" if hasattr(answer, "error_code") else "partition_error_code", error)
@@ -136,14 +142,14 @@ class Call:
 
     @contextmanager
     def refusing(self, answer: object) -> Iterator[None]:
-        """Put the error into an answer if what is done raises ``Refused``."""
+        """Set the error code in a response or element if the block raises ``Refused``."""
         try:
             yield
         except Refused as refusal:
             self.refuse(answer, refusal.error)
 
     def each(self, asked: Iterable[Q], cls: type[R], found: list[R]) -> Iterator[tuple[Q, R]]:
-        """Yield each element of a request with the answer to it, which has its name and is in ``found``."""
+        """Yield each element of a request with its response element, which is appended to ``found``."""
         for one in asked:
             answer = cls()
             found.append(answer)
@@ -156,7 +162,7 @@ class Call:
             yield one, answer
 
     def each_topic(self, asked: Iterable[Q], cls: type[R], found: list[R]) -> Iterator[tuple[Q, R]]:
-        """Do the same for topics. A topic that is named twice gets one answer, an error."""
+        """Do the same for topics. A topic that occurs twice gets a single response element with an error."""
         topics = [*asked]
         times = Counter(map(_topic, topics))
         for one, answer in self.each({_topic(one): one for one in topics}.values(), cls, found):

@@ -1,4 +1,4 @@
-"""The time of a broker, which a test can move."""
+"""A broker clock that a test can advance."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from itertools import count
 
 @dataclass(slots=True, eq=False)
 class Timer:
-    """Something to do later, unless it is cancelled."""
+    """A scheduled action that can be cancelled."""
 
     what: Callable[[], object] | None
 
     def cancel(self) -> None:
-        """Do it never."""
+        """Cancel the action."""
         self.what = None
 
 
 class Clock:
-    """A clock that runs with the machine's time. ``advance`` moves it ahead."""
+    """A clock that runs at normal speed. ``advance`` sets it forward."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()
@@ -32,32 +32,32 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """Return seconds since 1970."""
+        """Time in seconds since the epoch."""
         return time.monotonic() + self._ahead
 
     @property
     def ms(self) -> int:
-        """Return milliseconds since 1970."""
+        """Time in milliseconds since the epoch."""
         return int(self.now * 1000)
 
     def advance(self, seconds: float) -> None:
-        """Move the time ahead, and do what is due by then."""
+        """Set the clock forward, and run the actions that are then due."""
         self._ahead += seconds
         self._run()
 
     def later(self, seconds: float, what: Callable[[], object]) -> Timer:
-        """Do something when ``seconds`` have passed."""
+        """Schedule an action in ``seconds``."""
         timer = Timer(what)
         heapq.heappush(self._timers, (self.now + seconds, next(self._number), timer))
         self._arm()
         return timer
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for ``seconds`` to pass."""
+        """Wait for ``seconds`` of this clock."""
         await self.wait(asyncio.get_running_loop().create_future(), seconds)
 
     async def wait(self, event: asyncio.Future[None], seconds: float) -> None:
-        """Wait for ``event``, but no longer than ``seconds``."""
+        """Wait for ``event``, but at most for ``seconds``."""
 
         def wake() -> None:
             if not event.done():
@@ -70,7 +70,7 @@ class Clock:
             timer.cancel()
 
     def stop(self) -> None:
-        """Forget all timers."""
+        """Discard all timers."""
         self._timers.clear()
         self._arm()
 

@@ -1,4 +1,4 @@
-"""The state of a cluster: nodes, topics, partitions."""
+"""State of a cluster: nodes, topics and partitions."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 100_000
-"""Partitions of a cluster: clients must not fill the memory of the process."""
+"""Maximum number of partitions in a cluster, so that clients cannot exhaust the memory of the process."""
 MAX_KEPT = 256 << 20
-"""Bytes of the frames of all requests that are kept."""
+"""Maximum total size of the requests that are kept, in bytes of their frames."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A broker of the cluster, and where it listens."""
+    """A broker of the cluster, with the address on which it listens."""
 
     id: int
     host: str = ""
@@ -51,10 +51,10 @@ class Partition:
     log: PartitionLog
     epoch: int = 0
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
-    """The leader's epochs, and the offset at which each began."""
+    """Leader epochs, and the offset at which each began."""
 
     def move(self, leader: int) -> None:
-        """Let another node lead."""
+        """Make another node the leader."""
         self.leader, self.epoch = leader, self.epoch + 1
         self.epochs.append((self.epoch, self.log.end))
         self.log.wake()
@@ -62,7 +62,7 @@ class Partition:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """A topic; one with the same name that is made later has another id."""
+    """A topic. A topic created later with the same name has a different id."""
 
     name: str
     id: Uuid
@@ -71,13 +71,13 @@ class Topic:
 
 
 class Cluster:
-    """The state that all brokers of a cluster share."""
+    """State shared by all brokers of a cluster."""
 
     def __init__(self, release: Release, nodes: int, auto_create: bool, users: Mapping[str, str], kept: int) -> None:
         self.release, self.auto_create, self.users = release, auto_create, users
         self.requests: deque[Call] = deque()
         self.problems: list[Exception] = []
-        """Exceptions of a test's handlers."""
+        """Exceptions raised by a test's handlers."""
         self.connections = count(1)
         self.clock = Clock()
         self.id = "kwire-fake-cluster-id0"
@@ -89,21 +89,21 @@ class Cluster:
         self.producers = Producers(self.clock)
         self.rules: list[Rule] = []
         self.coordinators: dict[str, int] = {}
-        """Coordinators that a test has moved, by group or transactional id."""
+        """Coordinators set by a test, by group or transactional id."""
         self._made = count()
         self._partitions = 0
         self._store = Store()
         self._kept, self._kept_bytes = kept, 0
 
     def keep(self, call: Call) -> None:
-        """Keep a request for tests to see. The oldest requests go if there are too many, or too many bytes."""
+        """Keep a request for tests. Discard the oldest requests if there are too many or if they are too large."""
         self.requests.append(call)
         self._kept_bytes += call.size
         while len(self.requests) > self._kept or self._kept_bytes > MAX_KEPT:
             self._kept_bytes -= self.requests.popleft().size
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
-        """Make a topic, or raise ``Refused`` if that is not possible."""
+        """Create a topic. Raise ``Refused`` if that is not possible."""
         check_name(name)
         if name in self.topics:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS)
@@ -117,7 +117,7 @@ class Cluster:
         return topic
 
     def extend(self, topic: Topic, partitions: int) -> None:
-        """Give a topic more partitions. Raise ``Refused`` if the cluster would have too many."""
+        """Add partitions to a topic. Raise ``Refused`` if the cluster would have too many."""
         more = range(len(topic.partitions), partitions)
         if self._partitions + len(more) > MAX_PARTITIONS:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
@@ -127,7 +127,7 @@ class Cluster:
         ]
 
     def delete(self, topic: Topic) -> None:
-        """Remove a topic with all that it has."""
+        """Delete a topic with its records and committed offsets."""
         del self.topics[topic.name], self.ids[topic.id]
         self._partitions -= len(topic.partitions)
         for partition in topic.partitions:
@@ -136,26 +136,26 @@ class Cluster:
             group.offsets = {place: offset for place, offset in group.offsets.items() if place[0] != topic.name}
 
     def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
-        """Return the topic with this name, or else with this id."""
+        """Return the topic with this name or, without a name, with this id. Return ``None`` if it does not exist."""
         return self.topics.get(name) if name else self.ids.get(topic_id)
 
     def group(self, name: str) -> Group:
-        """Return a group, which may be new. The oldest idle group makes room for a new one."""
+        """Return a group, creating it if needed. The oldest idle group is removed if there are too many."""
         if name not in self.groups:
             make_room(self.groups, MAX_NAMES, lambda one: self.groups[one].idle)
             self.groups[name] = Group(self.clock)
         return self.groups[name]
 
     def has(self, name: str, index: int) -> bool:
-        """Return whether there is this partition."""
+        """Return whether the partition exists."""
         return name in self.topics and 0 <= index < len(self.topics[name].partitions)
 
     def coordinator(self, key: str) -> Node:
-        """Return the node that coordinates a group or a transactional id."""
+        """Return the node that coordinates a group or transactional id."""
         return self.nodes[self.coordinators.get(key) or crc32(key.encode()) % len(self.nodes) + 1]
 
 
 def check_name(name: str) -> None:
-    """Raise ``Refused`` if no topic can have this name."""
+    """Raise ``Refused`` if this is not a valid topic name."""
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -1,4 +1,4 @@
-"""``kwire fake-broker`` and ``kwire proxy``: for clients in any language."""
+"""``kwire fake-broker`` and ``kwire proxy``, for clients in any language."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from kwire_testing.proxy import Proxy, structs
 from kwire_testing.refusal import Refused
 
 MAX_TREE = 1 << 20
-"""Maximum bytes of a message whose fields are printed."""
+"""Maximum size in bytes of a message whose fields are printed."""
 _EPILOG = """\
 \b
 examples:
@@ -154,7 +154,7 @@ def _print(request: Message, call: Call) -> None:
 
 
 def _print_event(event: Event, connection: int, *, trees: bool) -> None:
-    """Print a line for an event, with its errors, and all fields of a message."""
+    """Print an event as one line with its errors, and optionally all fields of its message."""
     at = datetime.fromtimestamp(event.time, UTC).astimezone().isoformat(" ", "milliseconds")[11:23]
     print(f"{at} {connection:>4} {'→' if event.direction == CLIENT else '←'}  {printable(_line(event))}", flush=True)
     if not trees or not isinstance(event, RequestEvent | ResponseEvent):

@@ -1,4 +1,4 @@
-"""A connection of a client to a broker: bytes in, requests to handlers, responses out in order."""
+"""A client's connection to a broker. Requests are passed to handlers, and responses are sent in order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwire_testing.versions import served
 
 assert apis.MODULES  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
-"""Bytes of a request that a broker of Kafka accepts by default."""
+"""Maximum size of a request in bytes that Kafka brokers accept by default."""
 
 
 class Connection:
@@ -39,7 +39,7 @@ class Connection:
         self._software = ("", "")
 
     async def run(self) -> None:
-        """Answer requests one after another, as Kafka does, until one side closes the connection."""
+        """Respond to one request after another, as Kafka does, until either side closes the connection."""
         while data := await self._reader.read(1 << 18):
             try:
                 events, broken = self._wire.receive(data), False
@@ -58,7 +58,7 @@ class Connection:
             await self._writer.drain()
 
     def _token(self, event: SaslToken) -> bytes | None:
-        """Return the answer to a token without a header; ``None`` to close the connection."""
+        """Return the response to a token without a header, or ``None`` to close the connection."""
         with suppress(Refused):
             token = self._login.answer(event.data)
             self._wire.expects_tokens = self._login.user is None
@@ -66,7 +66,7 @@ class Connection:
         return None
 
     async def _answer(self, event: object) -> bytes | None:
-        """Return the bytes of the response; ``None`` to close the connection."""
+        """Return the response as bytes, or ``None`` to close the connection."""
         if not isinstance(event, RequestEvent) or not self._login.allows(event.name):
             return None
         cluster, release, key = self._cluster, self._cluster.release, event.api_key
@@ -93,7 +93,7 @@ class Connection:
         return data
 
     async def _response(self, call: Call) -> Message | None:
-        """Return the response to a request, as rules and handlers want it; ``None`` to close the connection."""
+        """Return the response that rules and handlers produce, or ``None`` to close the connection."""
         entity, rules = {"node": call.node, "client_id": call.client_id}, list[Rule]()
         for rule in [rule for rule in self._cluster.rules if rule.api in (call.name, "*")]:
             if rule.error is not None:

@@ -1,4 +1,4 @@
-"""Rules by which a test interferes: errors, delays, lost connections, handlers."""
+"""Rules with which a test interferes: errors, delays, dropped connections and handlers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from kwire_testing.call import Call
 
 Handler = Callable[[Any, "Call"], Message | Awaitable[Message | None] | None]
-"""A handler of a test. It gets a request and the ``Call``, and returns the response. With ``None`` the broker
-answers.
+"""A test's handler. It accepts a request and the ``Call``, and returns the response. If it returns ``None``, the
+broker handles the request.
 """
 
 
 class Which(TypedDict, total=False):
-    """Selects requests: the first ``times``, at a ``node``, from a ``client_id``."""
+    """Selects requests by node and client id, at most ``times`` of them."""
 
     times: int | None
     node: int | None
@@ -27,7 +27,7 @@ class Which(TypedDict, total=False):
 
 
 class Named(Which, total=False):
-    """Selects also by topic, partition, or ``key``, a group or transactional id."""
+    """Also selects by topic, partition, or ``key``, which is a group or transactional id."""
 
     topic: str | None
     partition: int | None
@@ -36,10 +36,10 @@ class Named(Which, total=False):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Rule:
-    """A rule for the requests of an API. Leaving ``with`` removes it, and so does ``remove``.
+    """A rule for the requests of an API. It applies until ``remove`` is called or its ``with`` block ends.
 
-    ``where`` selects by ``node``, ``client_id``, ``topic``, ``partition`` or ``key``, the name of a group or of a
-    transactional id. ``used`` counts the requests that it met.
+    ``where`` selects by ``node``, ``client_id``, ``topic``, ``partition`` or ``key``, which is a group or
+    transactional id. ``used`` counts the requests to which the rule was applied.
     """
 
     api: str
@@ -60,16 +60,16 @@ class Rule:
         self.remove()
 
     def remove(self) -> None:
-        """Let requests pass from now on."""
+        """Stop applying the rule."""
         if self in self.rules:
             self.rules.remove(self)
 
     def matches(self, entity: Mapping[str, object]) -> bool:
-        """Return whether ``entity`` has all that ``where`` asks for."""
+        """Return whether ``entity`` has all values in ``where``."""
         return all(entity.get(name) == value for name, value in self.where.items())
 
     def use(self) -> bool:
-        """Count a request; false if there have been enough."""
+        """Count a request. Return false if the rule has already been applied ``times`` times."""
         if self.times is not None and self.used >= self.times:
             return False
         self.used += 1

@@ -1,4 +1,4 @@
-"""Groups: committed offsets, and members of the classic kind or of the new one [KIP-848]."""
+"""Groups with committed offsets and members, of the classic type or the new consumer type [KIP-848]."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from kwire_testing.refusal import Refused, make_room
 
 EMPTY, PREPARING, COMPLETING, STABLE = "Empty", "PreparingRebalance", "CompletingRebalance", "Stable"
 SESSION, HEARTBEAT = 45.0, 0.1
-"""Seconds of members of the new kind. Kafka's default for heartbeats is 5: tests would wait for them."""
+"""Session timeout and heartbeat interval of consumer-type members in seconds. Kafka's default interval of 5 would
+slow down tests."""
 JOIN, LEAVE, LEAVE_FOR_NOW = 0, -1, -2
 ASSIGNORS = ("uniform", "range")
 MAX_MEMBERS = 1000
-"""Members of a group, and ids of members that have yet to join."""
+"""Maximum number of members of a group, and of member ids that have not joined yet."""
 MAX_REPEATS = 3
-"""Repetitions and inner alternatives in a regular expression. With more, Python could search for hours."""
+"""Maximum number of repetitions and inner alternatives in a regular expression. With more, matching in Python could
+take hours."""
 
 Places = set[tuple[Uuid, int]]
-"""Topic ids with numbers of partitions."""
+"""Topic ids with partition indexes."""
 Topics = Mapping[str, tuple[Uuid, int]]
 """Id and number of partitions of each topic, by name."""
 
@@ -42,12 +44,12 @@ class Committed(NamedTuple):
 
 
 Offsets = dict[tuple[str, int], Committed]
-"""By topic and partition."""
+"""Committed offsets by topic and partition."""
 
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A member of any kind. ``timer`` ends its session."""
+    """A group member of either type. ``timer`` ends its session."""
 
     id: str
     client_id: str
@@ -59,7 +61,7 @@ class Member:
 
 @dataclass(slots=True, eq=False)
 class ClassicMember(Member):
-    """A member of a classic group. ``waiting`` is set while a request of it waits for other members."""
+    """A member of a classic group. ``waiting`` is set while one of its requests waits for other members."""
 
     session: float = 0.0
     protocols: dict[str, bytes] = field(default_factory=dict)
@@ -67,18 +69,18 @@ class ClassicMember(Member):
     waiting: asyncio.Future[None] | None = None
 
     def wait(self) -> asyncio.Future[None]:
-        """Return what ends when the group lets the member go on."""
+        """Return a future that is done when the group lets the member continue."""
         self.go_on(ErrorCode.UNKNOWN_MEMBER_ID)
         self.waiting = asyncio.get_running_loop().create_future()
         return self.waiting
 
     @property
     def waits(self) -> bool:
-        """Return whether a request of the member waits."""
+        """Whether a request of the member is waiting."""
         return self.waiting is not None and not self.waiting.done()
 
     def go_on(self, error: ErrorCode | None = None) -> None:
-        """Let the request go on that waits, if there is one, or refuse it."""
+        """Let a waiting request continue, or refuse it with ``error``. Do nothing if no request is waiting."""
         if self.waiting is not None and not self.waiting.done():
             if error is None:
                 self.waiting.set_result(None)
@@ -88,7 +90,8 @@ class ClassicMember(Member):
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember(Member):
-    """A member, which may read the partitions ``assigned`` and has yet to give up those ``revoking``."""
+    """A member of the consumer type. It may read the partitions ``assigned``, and must release those in
+    ``revoking``."""
 
     rack: str | None = None
     names: list[str] = field(default_factory=list)
@@ -102,7 +105,7 @@ class ConsumerMember(Member):
     revoking_timer: Timer | None = None
 
     def wants(self, topics: Topics) -> set[str]:
-        """Return the names of the topics that it subscribes to."""
+        """Return the names of the topics to which the member is subscribed."""
         found = {name for name in self.names if name in topics}
         return found | {name for name in topics if self.regex and re.fullmatch(self.regex, name)}
 
@@ -111,7 +114,7 @@ M = TypeVar("M", bound=Member)
 
 
 class Members(Generic[M]):
-    """The members of a group, each with a session."""
+    """The members of a group and their sessions."""
 
     kind: ClassVar[str]
     state: str
@@ -123,11 +126,11 @@ class Members(Generic[M]):
 
     @property
     def used(self) -> bool:
-        """Return whether anybody has joined."""
+        """Whether any member has ever joined."""
         raise NotImplementedError
 
     def check_commit(self, member_id: str, epoch: int, instance: str | None) -> None:
-        """Raise ``Refused`` unless the member has this generation or epoch, and may commit."""
+        """Raise ``Refused`` unless the member has this generation or epoch and may commit."""
         raise NotImplementedError
 
     def _expire(self, member: M) -> None:
@@ -144,11 +147,11 @@ class Members(Generic[M]):
         return self.members[member_id]
 
     def _static(self, instance: str | None) -> M | None:
-        """Return the member with an instance id."""
+        """Return the member with this instance id, or ``None`` if there is no such member."""
         return next((one for one in self.members.values() if instance and one.instance == instance), None)
 
     def _touch(self, member: M, seconds: float) -> None:
-        """Begin the session of a member again."""
+        """Restart a member's session."""
         if member.timer is not None:
             member.timer.cancel()
         member.timer = self._clock.later(seconds, lambda: self._expire(member))
@@ -160,7 +163,7 @@ class Members(Generic[M]):
 
 
 class ClassicGroup(Members[ClassicMember]):
-    """Members that join. Their leader assigns the partitions."""
+    """Classic group, whose leader assigns the partitions."""
 
     kind = "classic"
 
@@ -172,7 +175,7 @@ class ClassicGroup(Members[ClassicMember]):
         self.protocol: str | None = None
         self.leader = ""
         self._expected: dict[str, None] = {}
-        """Ids of members that have yet to join."""
+        """Member ids that were handed out but have not joined yet."""
         self._timer: Timer | None = None
 
     @property
@@ -182,7 +185,7 @@ class ClassicGroup(Members[ClassicMember]):
     async def join(
         self, request: JoinGroupRequest, response: JoinGroupResponse, version: int, client_id: str, host: str
     ) -> None:
-        """Add a member, or let it rejoin, and wait until the generation is complete."""
+        """Add a member or let it rejoin. Wait until the generation is complete."""
         protocols = {one.name: one.metadata for one in request.protocols}
         self._check_protocols(request, protocols)
         member, replaced = self._static(request.group_instance_id), None
@@ -221,7 +224,7 @@ class ClassicGroup(Members[ClassicMember]):
         response.protocol_type, response.protocol_name = self.protocol_type, self.protocol
         response.leader = self.leader
         if replaced is not None and leads and not response.skip_assignment:
-            response.leader = replaced  # it must not assign again
+            response.leader = replaced  # the leader must not assign again
         elif leads:
             response.members = [
                 JoinGroupResponseMember(
@@ -231,7 +234,7 @@ class ClassicGroup(Members[ClassicMember]):
             ]
 
     async def sync(self, request: SyncGroupRequest) -> bytes:
-        """Take the assignments of the leader, or wait for them. Return the member's own."""
+        """Store the leader's assignments, or wait for them. Return the member's own assignment."""
         member = self.check(request.member_id, request.generation_id, request.group_instance_id)
         for asked, own in ((request.protocol_type, self.protocol_type), (request.protocol_name, self.protocol)):
             if asked is not None and asked != own:
@@ -250,14 +253,14 @@ class ClassicGroup(Members[ClassicMember]):
         return member.assignment
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Note that a member is alive. Raise ``Refused`` if it has to join again."""
+        """Extend a member's session. Raise ``Refused`` if it must rejoin."""
         member = self.check(member_id, generation, instance)
         self._touch(member, member.session)
         if self.state == PREPARING:
             raise Refused(ErrorCode.REBALANCE_IN_PROGRESS)
 
     def leave(self, member_id: str, instance: str | None) -> None:
-        """Remove a member, by its id or its instance id."""
+        """Remove a member by its id or instance id."""
         static = None if member_id else self._static(instance)
         if member_id in self._expected:
             del self._expected[member_id]
@@ -265,7 +268,7 @@ class ClassicGroup(Members[ClassicMember]):
             self._remove(static or self._find(member_id, instance))
 
     def check(self, member_id: str, generation: int, instance: str | None) -> ClassicMember:
-        """Return the member. Raise ``Refused`` if it is unknown, or has missed a generation."""
+        """Return the member. Raise ``Refused`` if it is unknown or belongs to another generation."""
         member = self._find(member_id, instance)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
@@ -290,7 +293,7 @@ class ClassicGroup(Members[ClassicMember]):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def _renamed(self, member: ClassicMember) -> str:
-        """Give a static member that comes back a new id, and return the old one."""
+        """Give a returning static member a new id. Return the old one."""
         old = member.id
         member.go_on(ErrorCode.FENCED_INSTANCE_ID)
         del self.members[old]
@@ -301,7 +304,7 @@ class ClassicGroup(Members[ClassicMember]):
         return old
 
     def _prepare(self) -> None:
-        """Ask all members to join again."""
+        """Require all members to rejoin."""
         if self.state != PREPARING:
             self.state = PREPARING
             for member in self.members.values():
@@ -310,7 +313,7 @@ class ClassicGroup(Members[ClassicMember]):
             self._timer = self._clock.later(longest, lambda: self._begin(late=True))
 
     def _begin(self, *, late: bool = False) -> None:
-        """Begin the next generation if all members have joined, or time is over."""
+        """Begin the next generation if all members have joined or the time is over."""
         missing = [one for one in self.members.values() if not one.waits]
         if missing and not late:
             return
@@ -331,7 +334,7 @@ class ClassicGroup(Members[ClassicMember]):
             member.go_on()
 
     def _elected(self) -> str:
-        """Return the protocol that all members have and most prefer."""
+        """Return the protocol that most members prefer among those that all support."""
         common = set.intersection(*(set(member.protocols) for member in self.members.values()))
         votes = Counter(next(name for name in member.protocols if name in common) for member in self.members.values())
         return votes.most_common(1)[0][0]
@@ -354,7 +357,7 @@ class ClassicGroup(Members[ClassicMember]):
 
 
 class ConsumerGroup(Members[ConsumerMember]):
-    """Members with an assignment as it shall be, towards which each heartbeat goes a step."""
+    """Group of the consumer type with a target assignment. Each heartbeat moves a member one step towards it."""
 
     kind = protocol_type = "consumer"
 
@@ -370,7 +373,7 @@ class ConsumerGroup(Members[ConsumerMember]):
 
     @property
     def state(self) -> str:  # type: ignore[override]
-        """Return the state, as Kafka names it."""
+        """State of the group, with Kafka's name."""
         if not self.members:
             return EMPTY
         settled = all(one.epoch == self.epoch and one.assigned == one.target for one in self.members.values())
@@ -379,7 +382,8 @@ class ConsumerGroup(Members[ConsumerMember]):
     def heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, topics: Topics, client_id: str, host: str
     ) -> ConsumerMember:
-        """Let a member join, stay or leave, and return it with its assignment."""
+        """Process a member's heartbeat, with which it may also join or leave. Return the member with its
+        assignment."""
         names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
         if request.member_epoch == JOIN and (
             request.rebalance_timeout_ms <= 0 or request.topic_partitions != [] or not (names or regex)
@@ -406,7 +410,7 @@ class ConsumerGroup(Members[ConsumerMember]):
             raise Refused(ErrorCode.STALE_MEMBER_EPOCH)
 
     def assign(self, topics: Topics) -> None:
-        """Decide who shall read what, in a new epoch if members, subscriptions or topics have changed."""
+        """Compute the target assignment in a new epoch if members, subscriptions or topics have changed."""
         wanted = {one.id: one.wants(topics) for one in self.members.values()}
         names = sorted({name for chosen in wanted.values() for name in chosen})
         basis = (wanted, {name: topics[name] for name in names}, self.assignor)
@@ -459,7 +463,8 @@ class ConsumerGroup(Members[ConsumerMember]):
             member.rebalance = request.rebalance_timeout_ms / 1000
 
     def _reconcile(self, member: ConsumerMember, owned: Places | None) -> None:
-        """Revoke partitions that other members shall have. After the member released them, assign it free ones."""
+        """Revoke partitions that are not in the member's target. Once it has released them, assign it free partitions
+        from its target."""
         member.revoking |= member.assigned - member.target
         member.assigned &= member.target
         if owned is not None:
@@ -477,7 +482,7 @@ class ConsumerGroup(Members[ConsumerMember]):
         member.assigned |= member.target - held
 
     def _uniform(self, wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
-        """Return equal numbers of partitions; members keep what they have."""
+        """Return an assignment with equal numbers of partitions. Members keep their partitions where possible."""
         places = list(_places(wanted, topics))
         share, more = divmod(len(places), max(len(self.members), 1))
         owners = {place: one.id for one in reversed(self.members.values()) for place in one.target}
@@ -505,7 +510,7 @@ K = TypeVar("K", ClassicGroup, ConsumerGroup)
 
 
 class Group:
-    """A group of any kind: its offsets, and its members while there are some."""
+    """A group of any type, with its offsets and its current members."""
 
     def __init__(self, clock: Clock) -> None:
         self.offsets: Offsets = {}
@@ -516,20 +521,20 @@ class Group:
 
     @property
     def exists(self) -> bool:
-        """Return whether it has, or has had, offsets or members."""
+        """Whether the group has, or ever had, offsets or members."""
         return bool(self.offsets or self.pending or self.members.used)
 
     @property
     def idle(self) -> bool:
-        """Return whether it has neither members nor open transactions."""
+        """Whether the group has neither members nor open transactions."""
         return not (self.members.members or self.pending)
 
     def classic(self) -> ClassicGroup:
-        """Return the members of the classic kind. Raise ``Refused`` if it has members of the new kind."""
+        """Return the group as a classic group. Raise ``Refused`` if it has members of the consumer type."""
         return self._of_kind(ClassicGroup, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def consumer(self) -> ConsumerGroup:
-        """Return the members of the new kind. Raise ``Refused`` if it has members of the classic kind."""
+        """Return the group as a consumer-type group. Raise ``Refused`` if it has classic members."""
         return self._of_kind(ConsumerGroup, ErrorCode.GROUP_ID_NOT_FOUND)
 
     def _of_kind(self, kind: type[K], error: ErrorCode) -> K:
@@ -547,7 +552,7 @@ class Group:
             raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
 
     def end(self, producer_id: int, *, commit: bool) -> None:
-        """Keep or forget the offsets of a transaction."""
+        """Commit or discard the offsets of a transaction."""
         offsets = self.pending.pop(producer_id, {})
         if commit:
             self.offsets |= offsets
@@ -561,7 +566,7 @@ def _places(wanted: Mapping[str, set[str]], topics: Topics) -> Iterable[tuple[st
 
 
 def _ranges(wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
-    """Return neighbouring partitions of each topic."""
+    """Return an assignment in which each member gets contiguous partitions of each topic."""
     targets: dict[str, Places] = defaultdict(set)
     for name, (topic_id, index) in _places(wanted, topics):
         readers = sorted(member for member in wanted if name in wanted[member])
@@ -573,7 +578,7 @@ def _ranges(wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]
 
 
 def _is_regex(text: str) -> bool:
-    """Return whether topics may be chosen by a regular expression."""
+    """Return whether a regular expression is valid and simple enough to select topics."""
     plain = re.sub(r"\\.|\[\^?\]?[^]]*\]|\(\?:", "", text)
     repeats = len(re.findall(r"[*+?{]", plain)) + plain.count("|") * ("(" in text)
     try:

@@ -1,4 +1,4 @@
-"""The log of a partition: batches as producers sent them, with offsets assigned."""
+"""The log of a partition. It keeps batches as producers sent them, but with offsets assigned."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused, make_room
 
 KEPT_BATCHES = 5
-"""Batches of a producer that are recognized when they come again."""
+"""Number of a producer's last batches for which duplicates are detected."""
 SEQUENCES = 1 << 31
 MAX_PRODUCERS = 1000
-"""Producers that a partition knows. The oldest without a transaction makes room for a new one."""
+"""Maximum number of producers that a partition tracks. The oldest without a transaction is removed for a new one."""
 MAX_STORED = 1 << 30
-"""Bytes of batches in all logs of a cluster. With more, Produce fails as on a full disk."""
+"""Maximum total size in bytes of all logs of a cluster. Beyond it, Produce fails as if the disk were full."""
 
 
 class Aborted(NamedTuple):
-    """A transaction that was aborted, with the offset of its marker."""
+    """An aborted transaction, with the offset of its marker."""
 
     producer_id: int
     first_offset: int
@@ -34,7 +34,7 @@ class Aborted(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """An idempotent producer: sequences and offsets of its last batches in a partition."""
+    """An idempotent producer, with the sequences and offsets of its last batches in a partition."""
 
     epoch: int
     batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))
@@ -42,13 +42,13 @@ class Producer:
 
 @dataclass(slots=True)
 class Store:
-    """The bytes of batches in all logs of a cluster."""
+    """Total size of the batches in all logs of a cluster, in bytes."""
 
     size: int = 0
 
 
 class PartitionLog:
-    """Batches with the offsets of their last records, producers and transactions."""
+    """Batches with the offsets of their last records, and the state of producers and transactions."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._size = store, 0
@@ -61,16 +61,18 @@ class PartitionLog:
         """First offset of each open transaction, by producer id."""
         self.aborted: list[Aborted] = []
         self.waiting: set[asyncio.Future[None]] = set()
-        """Fetches that wait for the next append."""
+        """Futures of Fetch requests that wait for the next append."""
 
     @property
     def stable(self) -> int:
-        """Return the last stable offset."""
+        """Last stable offset."""
         return min(self.ongoing.values(), default=self.end)
 
     def append(self, batches: list[Batch], leader_epoch: int) -> int:
-        """Append batches, and return the offset of the first record. Raise ``Refused`` if a batch is not the next of
-        its producer, or does not fit the store."""
+        """Append batches and return the offset of the first record.
+
+        Raise ``Refused`` if a batch is out of sequence for its producer, or if the store is full.
+        """
         first = self.end
         for batch in batches:
             known = self._known(batch) if batch.producer_id >= 0 else None
@@ -82,7 +84,7 @@ class PartitionLog:
         return first
 
     def mark(self, producer_id: int, epoch: int, *, commit: bool, time: int, leader_epoch: int) -> None:
-        """End the transaction of a producer with a marker."""
+        """End a producer's transaction with a marker."""
         first = self.ongoing.pop(producer_id, None)
         marker = encode_control("commit" if commit else "abort", EndTxnMarker(), timestamp=time)
         data = encode_batch([marker], producer_id=producer_id, producer_epoch=epoch, transactional=True, control=True)
@@ -95,9 +97,11 @@ class PartitionLog:
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
     def read(self, offset: int, end: int, size: int, version: int) -> bytes:
-        """Return the batches from ``offset`` to ``end``: at least one, and more while they fit ``size``.
+        """Return the batches from ``offset`` to ``end`` as bytes: at least one, and as many as fit into ``size``
+        bytes.
 
-        ``version`` is the version of Fetch. Older clients get message sets, and before version 3 a cut batch.
+        ``version`` is the version of Fetch. Older versions get message sets, and versions before 3 may get an
+        incomplete batch.
         """
         found, left = list[bytes](), size
         for batch in self._from(offset):
@@ -111,7 +115,7 @@ class PartitionLog:
         return b"".join(found)[: None if version >= 3 else size]
 
     def records(self, *, committed: bool = True) -> list[Record]:
-        """Return all records; ``committed`` leaves out open and aborted transactions."""
+        """Return all records. With ``committed``, those of open and aborted transactions are left out."""
         return [
             record
             for batch in self.batches
@@ -120,7 +124,8 @@ class PartitionLog:
         ]
 
     def at_time(self, timestamp: int) -> tuple[int, int] | None:
-        """Return timestamp and offset of the first record that is not older."""
+        """Return the timestamp and offset of the first record with at least this timestamp, or ``None`` if there is
+        none."""
         for batch in self.batches:
             if batch.max_timestamp >= timestamp:
                 for record in batch.records():
@@ -129,17 +134,17 @@ class PartitionLog:
         return None
 
     def newest(self) -> tuple[int, int] | None:
-        """Return the largest timestamp and its offset."""
+        """Return the largest timestamp and its offset, or ``None`` if the log is empty."""
         newest = max(self.batches, key=lambda batch: batch.max_timestamp, default=None)
         return None if newest is None else self.at_time(newest.max_timestamp)
 
     def drop(self) -> None:
-        """Leave the store when the topic is deleted, and let waiting fetches look again."""
+        """Release the memory of a deleted topic's log, and wake waiting Fetch requests."""
         self._store.size -= self._size
         self.wake()
 
     def wake(self) -> None:
-        """Let the fetches look again that wait here."""
+        """Wake the Fetch requests that wait for this log."""
         for event in self.waiting:
             if not event.done():
                 event.set_result(None)
@@ -161,12 +166,13 @@ class PartitionLog:
         self.wake()
 
     def _renew(self, producer_id: int, epoch: int) -> Producer:
-        """Forget what is known of a producer's former epoch."""
+        """Replace a producer's state when its epoch has changed."""
         self.producers[producer_id] = Producer(epoch)
         return self.producers[producer_id]
 
     def _known(self, batch: Batch) -> int | None:
-        """Return the offset of a batch that came before. Raise ``Refused`` if it is not the producer's next batch."""
+        """Return the offset of a duplicate batch, or ``None`` for a new batch. Raise ``Refused`` if it is out of
+        sequence."""
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             make_room(self.producers, MAX_PRODUCERS, lambda one: one not in self.ongoing)
@@ -197,7 +203,7 @@ class PartitionLog:
 
 
 def read(data: bytes | None) -> list[Batch]:
-    """Return the batches of a request. Raise ``Refused`` for damaged batches, or for a request without batches."""
+    """Return the batches in a request. Raise ``Refused`` if they are damaged or empty, or if there are none."""
     try:
         batches = list(read_batches(data))
         counts = [batch.count for batch in batches]
@@ -209,7 +215,8 @@ def read(data: bytes | None) -> list[Batch]:
 
 
 def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:
-    """Return the batch at its place in the log. Checksums of magic 2 cover neither offset nor epoch."""
+    """Return the batch with its offset in the log. For magic 2, the checksum covers neither offset nor leader
+    epoch."""
     data = batch.data
     if batch.magic == 2:
         data = offset.to_bytes(8, "big") + data[8:12] + leader_epoch.to_bytes(4, "big") + data[16:]
@@ -223,7 +230,7 @@ def _placed(batch: Batch, offset: int, leader_epoch: int) -> Batch:
 
 
 def _for_fetch(batch: Batch, version: int, offset: int) -> bytes:
-    """Return the bytes of a batch for this version of Fetch."""
+    """Return a batch as bytes in a format that this version of Fetch supports."""
     magic = 2 if version >= 4 else min(version // 2, 1)
     if batch.magic <= magic:
         return batch.data

@@ -1,4 +1,4 @@
-"""Logins by SASL, as a broker sees them [RFC 4616, 5802, KIP-43, KIP-152]."""
+"""SASL logins from a broker's point of view [RFC 4616, 5802, KIP-43, KIP-152]."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _OPENING = re.compile(r"n,[^,]*,(n=([^,]+),r=([^,]+)(?:,.*)?)", re.DOTALL)
 _FINAL = re.compile(r"(c=[^,]+,r=([^,]+)),p=([A-Za-z0-9+/=]+)")
 
 Conversation = Generator[bytes, bytes, tuple[str, bytes]]
-"""Takes tokens and yields the answers; returns the name of the user and the last answer."""
+"""Generator that receives tokens and yields responses. It returns the user name and the last response."""
 
 
 class Login:
-    """The login of a connection; with no ``users`` everybody is logged in."""
+    """Login of a connection. If there are no ``users``, every client is logged in."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users
@@ -31,12 +31,12 @@ class Login:
         self.user: str | None = None if users else "ANONYMOUS"
 
     def allows(self, api: str) -> bool:
-        """Return whether a connection may ask this now."""
+        """Return whether the connection may send this request now."""
         begun = api == "SaslAuthenticate" and self._talk is not None
         return self.user is not None or begun or api in ("ApiVersions", "SaslHandshake")
 
     def begin(self, mechanism: str) -> None:
-        """Begin with a mechanism. Raise ``Refused`` if it is unknown or the login is over."""
+        """Start a mechanism. Raise ``Refused`` if it is unknown, or if a login has already started."""
         if self.user is not None or self._talk is not None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         if mechanism not in MECHANISMS:
@@ -45,7 +45,7 @@ class Login:
         next(self._talk)
 
     def answer(self, token: bytes) -> bytes:
-        """Return the answer to a token of the client. Raise ``Refused`` if it proves nothing."""
+        """Return the response to a client's token. Raise ``Refused`` if authentication fails."""
         if self._talk is None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         try:

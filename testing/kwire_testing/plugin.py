@@ -1,4 +1,4 @@
-"""Fixtures of pytest: a fake broker or cluster on a thread, for each test."""
+"""pytest fixtures that run a fake broker or cluster on a thread for each test."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def kafka_broker(request: pytest.FixtureRequest) -> Iterator[FakeBroker]:
-    """Run a fake broker; ``@pytest.mark.kafka(release="3.9")`` has its arguments."""
+    """Run a fake broker, with the arguments of ``@pytest.mark.kafka``, such as ``release="3.9"``."""
     yield from _running(request)
 
 
 @pytest.fixture
 def kafka_cluster(request: pytest.FixtureRequest) -> Iterator[FakeBroker]:
-    """Run a fake cluster, of three nodes unless the marker has another number."""
+    """Run a fake cluster of three nodes, unless the marker sets another number."""
     yield from _running(request, nodes=3)
 
 
 def _running(request: pytest.FixtureRequest, **settings: Any) -> Iterator[FakeBroker]:
-    from kwire_testing import FakeBroker  # here, because every run of pytest imports this module
+    from kwire_testing import FakeBroker  # imported here because every run of pytest imports this module
 
     for marker in reversed([*request.node.iter_markers("kafka")]):
         settings |= marker.kwargs

@@ -7,8 +7,8 @@
     async with Proxy("broker:9092", [deny]) as proxy:
         AIOKafkaProducer(bootstrap_servers=proxy.bootstrap_servers)
 
-Messages that no filter reads pass as the bytes that they were. Clients stay behind the proxy, because each address of
-a broker in a response becomes the address of a listener here.
+Messages without a filter are forwarded as the original bytes. Clients never bypass the proxy, because it replaces
+each broker address in a response with the address of one of its listeners.
 """
 
 from __future__ import annotations
@@ -56,36 +56,36 @@ BROKERS = (
     *("ShareFetchResponse", "ShareAcknowledgeResponse", "DescribeQuorumResponse", "FetchSnapshotResponse"),
     *("VoteResponse", "BeginQuorumEpochResponse", "EndQuorumEpochResponse", "UpdateRaftVoterResponse"),
 )
-"""Responses with addresses of brokers. The addresses in StreamsGroup… are those of clients."""
+"""Responses that contain broker addresses. The addresses in StreamsGroup… are those of clients."""
 NEW_IDS = 12
-"""The version of Metadata since which topics are found by id [KIP-516]."""
+"""First version of Metadata that can find topics by id [KIP-516]."""
 MAX_WAITING = 100
-"""Maximum requests of a connection that wait for their responses. No more are read meanwhile."""
+"""Maximum number of requests per connection that wait for responses. Meanwhile no others are read."""
 MAX_LISTENERS = 1000
-"""Maximum listeners, one for each address of a broker."""
+"""Maximum number of listeners, one per broker address."""
 CHUNK = 1 << 18
 CLOSING = 10.0
-"""Seconds until a peer that reads nothing is disconnected."""
+"""Seconds after which a peer that does not read is disconnected."""
 _log = logging.getLogger("kwire_testing")
 
 Address = tuple[str, int]
 Filter = Callable[[Any, "Passage"], Message | Awaitable[Message | None] | None]
-"""A function or method that gets a message and its ``Passage``.
+"""A function or method that receives a message and its ``Passage``.
 
-The annotation of its first parameter says which messages it gets: a class, a union of classes, or ``Message`` for
-all. It returns the message that passes instead, or the same object after a change. A request may also be answered:
-the filter returns a response of its API, and no broker sees the request. With ``None`` the message passes unchanged.
+The annotation of its first parameter selects the messages: a class, a union of classes, or ``Message`` for all. It
+returns the message to forward, which may be the same object after changes, or ``None`` to forward the message
+unchanged. For a request, it may also return a response of the same API. The request is then not forwarded.
 """
 Watch = Callable[[Event, int], None]
-"""Gets each event of a connection, as it came, and the connection's number."""
+"""A function that receives each event of a connection unchanged, and the connection's number."""
 
 
 @dataclass(slots=True, eq=False)
 class Passage:
-    """A request on its way through a proxy.
+    """A request that passes through a proxy.
 
-    ``connection`` numbers the connections, and ``broker`` is where it goes. ``request`` is for filters of responses:
-    the request as the filters before left it.
+    ``connection`` is the connection's number, and ``broker`` is the destination. Filters of responses find the
+    request in ``request``, as earlier filters left it.
     """
 
     connection: int
@@ -96,21 +96,21 @@ class Passage:
     client_id: str | None
     request: Message | None
     topics: Mapping[bytes, str]
-    """Names of topics by id. All ids in requests that a filter gets are here, if the broker has them."""
+    """Topic names by id. They include all ids in filtered requests that the broker knows."""
 
     def topic(self, name: str | None, topic_id: bytes = bytes(16)) -> str | None:
-        """Return the name of a topic from its name or id, ``None`` if no broker has it."""
+        """Return a topic's name, given its name or id. Return ``None`` if no broker knows the id."""
         return name or self.topics.get(topic_id)
 
 
 def addresses(response: Message) -> Iterator[Any]:
-    """Yield all structs of a response that have the ``host`` and ``port`` of a broker."""
+    """Yield all structs of a response that contain the ``host`` and ``port`` of a broker."""
     if type(response).__name__ in BROKERS:
         yield from structs(response, "host", "port")
 
 
 def limit(response: ApiVersionsResponse, newest: Mapping[str, int] | None = None) -> ApiVersionsResponse:
-    """Leave only APIs and versions that kwire knows, up to the ``newest`` version of an API by name."""
+    """Limit the response to APIs and versions that kwire knows, and to the ``newest`` version of each API in it."""
     known = []
     for api in response.api_keys:
         if api.api_key in PROTOCOL.api_keys:
@@ -125,10 +125,10 @@ def limit(response: ApiVersionsResponse, newest: Mapping[str, int] | None = None
 
 
 class Proxy(Running):
-    """A proxy before a cluster: its address, and filters.
+    """A proxy in front of a cluster, with filters.
 
-    ``async with`` and ``with`` run it, as for ``FakeBroker``. Requests pass the filters in order, responses in the
-    reverse order.
+    ``async with`` and ``with`` run it, as for ``FakeBroker``. Requests pass through the filters in order, responses
+    in reverse order.
     """
 
     def __init__(
@@ -145,12 +145,12 @@ class Proxy(Running):
         watch: Watch | None = None,
         max_frame: int = MAX_FRAME,
     ) -> None:
-        """Set it up before ``upstream``, a ``host:port``.
+        """Prepare a proxy for ``upstream``, a ``host:port``.
 
-        It listens on ``port`` of ``host``, and on the ports after it for further brokers; by default on free ones.
-        Clients are told ``advertised_host`` in place of ``host``. ``newest`` limits the versions that clients may
-        use, such as ``{"Produce": 12}`` for filters that need names of topics. Frames above ``max_frame`` bytes close
-        their connection. Raise ``TypeError`` for a filter without an annotation.
+        It listens on ``port`` of ``host`` and, for further brokers, on the ports after it, by default on free ones.
+        Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions that clients can use, such
+        as ``{"Produce": 12}`` for filters that need topic names. A frame of more than ``max_frame`` bytes closes its
+        connection. Raises ``TypeError`` for a filter without an annotation.
         """
         super().__init__()
         self.max_frame, self.upstream_tls, self.newest, self.watch = max_frame, upstream_tls, newest or {}, watch
@@ -166,30 +166,30 @@ class Proxy(Running):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Return the address for clients."""
+        """Address for clients to connect to."""
         host, port = self._here[self._upstream]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     @property
     def bodies(self) -> bool | set[str]:
-        """Return the messages that must be decoded."""
+        """Class names of the messages that must be decoded, or true for all."""
         asked = {cls.__name__ for _, classes in self._filters for cls in classes}
         if "Message" in asked or self.watch:
             return True
-        # A filter of responses finds the request in its passage.
+        # a response filter needs the request in its passage
         return {*asked, *(name.replace("Response", "Request") for name in asked), *BROKERS, "ApiVersionsResponse"}
 
     @property
     def has_filters(self) -> bool:
-        """Return whether any message is filtered."""
+        """Whether there are any filters."""
         return bool(self._filters)
 
     def filters(self, cls: type[Message]) -> list[Filter]:
-        """Return the filters of a message, in order."""
+        """Return the filters for a message class, in order."""
         return [found for found, classes in self._filters if issubclass(cls, classes)]
 
     async def here(self, broker: Address) -> Address:
-        """Return the address that clients use for a broker; a listener is opened for a new one."""
+        """Return the address that clients use for a broker. Open a listener if the broker is new."""
         async with self._opening:
             if broker not in self._here:
                 if len(self._here) == MAX_LISTENERS:
@@ -213,7 +213,7 @@ class Proxy(Running):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A request that waits for its response, and the bytes of that as soon as they may be sent."""
+    """A request that waits for its response, and the response bytes once they are ready to be sent."""
 
     position: int
     correlation_id: int
@@ -222,7 +222,7 @@ class _Waiting:
 
 
 class _Link:
-    """A connection of a client, and the connection to the broker for it."""
+    """A client's connection, and the matching connection to the broker."""
 
     def __init__(
         self,
@@ -248,7 +248,8 @@ class _Link:
         self._own: tuple[int, asyncio.Future[bytes]] | None = None
 
     async def run(self) -> None:
-        """Pass bytes in both directions until one side closes the connection, or a frame must not pass."""
+        """Forward data in both directions until either side closes the connection, or a frame must not be
+        forwarded."""
         try:
             reader, self._up = await open_connection(*self._broker, self._proxy.upstream_tls)
         except OSError as problem:
@@ -283,7 +284,7 @@ class _Link:
                 finally:
                     self._send()
                 await writer.drain()
-                await self._writer.drain()  # answers of filters
+                await self._writer.drain()  # filters' answers
         except OSError as problem:
             _log.info("connection %d: %s", self._number, problem)
         except Exception as problem:
@@ -291,7 +292,7 @@ class _Link:
             self._proxy.problems.append(problem)
 
     def _send(self) -> None:
-        """Write what has passed since the last time, at once: each write costs more than the rest of a request."""
+        """Send all pending data at once, because each write costs more than the rest of a request."""
         for writer, data in ((self._up, self._to_broker), (self._writer, self._to_client)):
             if data:
                 writer.writelines(data)
@@ -308,7 +309,8 @@ class _Link:
             raise ConnectionError(repr(event))
 
     def _answered(self, position: int) -> bool:
-        """Return whether the request at a position has an answer from a filter, so that no other comes."""
+        """Return whether a filter answered the request at this position, so that the broker will not respond to
+        it."""
         return all(one.answer is not None for one in self._waiting if one.position == position)
 
     async def _request(self, event: RequestEvent | Undecodable) -> None:
@@ -343,8 +345,10 @@ class _Link:
             self._flush()
 
     def _unread(self, event: RequestEvent | Undecodable) -> bytes | None:
-        """Return the answer to a request that was not decoded; ``None`` to let it pass. Raise ``ConnectionError`` if
-        it would evade a filter, or its response would have addresses."""
+        """Return the response to a request that was not decoded, or ``None`` to forward the request.
+
+        Raise ``ConnectionError`` if it would evade a filter, or if its response would contain broker addresses.
+        """
         if isinstance(event, RequestEvent) and event.api_key in PROTOCOL.api_keys:
             request, response = PROTOCOL.request(event.api_key), PROTOCOL.response(event.api_key)
             known = event.version in request.VALID_VERSIONS
@@ -360,7 +364,7 @@ class _Link:
         return None
 
     async def _learn(self, message: Message, event: RequestEvent) -> None:
-        """Ask the broker for the names of topics whose ids are in a request, on the connection of the client."""
+        """Request the names of topics whose ids occur in a message from the broker, on the client's connection."""
         ids = {struct.topic_id for struct in structs(message, "topic_id")} - {bytes(16), *self._proxy.topics}
         if not ids:
             return
@@ -407,8 +411,8 @@ class _Link:
         self._flush()
 
     async def _rewritten(self, message: Message) -> bool:
-        """Put addresses of listeners in the place of those of brokers, and leave out unknown versions. Return whether
-        the message was changed."""
+        """Replace broker addresses with listener addresses, and remove unknown versions. Return whether the message
+        was changed."""
         if isinstance(message, ApiVersionsResponse):
             limit(message, self._proxy.newest)
             return True
@@ -436,26 +440,27 @@ class _Link:
         return result
 
     def _flush(self) -> None:
-        """Send the responses whose turn it is."""
+        """Send the responses that are next in order."""
         while self._waiting and self._waiting[0].answer is not None:
             _put(self._to_client, self._waiting.popleft().answer or b"")
         self._room.set()
 
 
 def _put(out: list[bytes], payload: bytes) -> None:
-    """Add a frame."""
+    """Append a frame."""
     out += len(payload).to_bytes(4, "big"), payload
 
 
 @cache
 def _ways(cls: Any, names: tuple[str, ...]) -> tuple[bool, list[str]]:
-    """Return whether a class has these fields, and those of its fields that lead to structs which have them."""
+    """Return whether a class has these fields, and the names of fields whose structs, or structs inside them, have
+    them."""
     inner: dict[str, Any] = {field.name: struct_class(cls, field) for field in cls.FIELDS}
     return {*names} <= inner.keys(), [name for name, found in inner.items() if found and any(_ways(found, names))]
 
 
 def structs(struct: Struct, *names: str) -> Iterator[Any]:
-    """Yield a struct and all structs in it that have fields with these names."""
+    """Yield a struct and all structs inside it that have fields with these names."""
     kind: Any = type(struct)
     has, leading = _ways(kind, names)
     if has:
@@ -467,8 +472,10 @@ def structs(struct: Struct, *names: str) -> Iterator[Any]:
 
 
 def _encoded(event: RequestEvent | ResponseEvent, message: Message) -> bytes:
-    """Return an event's bytes with another message. Raise ``ConnectionError`` if only a tolerant reader accepts the
-    peer's own message."""
+    """Return an event's frame payload with another message.
+
+    Raise ``ConnectionError`` if the peer's own message is invalid and only a tolerant decoder accepts it.
+    """
     header, body = event.data[: event.body_offset], event.data[event.body_offset :]
     try:
         return header + message.encode(event.version)
@@ -481,7 +488,7 @@ def _encoded(event: RequestEvent | ResponseEvent, message: Message) -> bytes:
 
 
 def _classes(found: Filter) -> tuple[type[Message], ...]:
-    """Return the classes of messages that a filter gets, from the annotation of its first parameter."""
+    """Return the message classes that a filter accepts, from the annotation of its first parameter."""
     parameters = [*inspect.signature(found, eval_str=True).parameters.values()]
     kind = parameters[0].annotation if parameters else None
     classes = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)

@@ -1,4 +1,4 @@
-"""Errors in answers, and limits of the names that clients invent."""
+"""Errors in responses, and limits on the number of names that clients can create."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ V = TypeVar("V")
 
 
 class Refused(Exception):
-    """Raised by handlers to answer with an error code."""
+    """Raised by handlers to respond with an error code."""
 
     def __init__(self, error: ErrorCode) -> None:
         super().__init__(error)
@@ -23,7 +23,7 @@ class Refused(Exception):
 
 
 def make_room(kept: dict[K, V], limit: int, idle: Callable[[K], bool]) -> None:
-    """Remove the oldest entry that is ``idle`` if there are ``limit`` entries. Raise ``Refused`` if none is."""
+    """Remove the oldest ``idle`` entry if there are ``limit`` entries. Raise ``Refused`` if no entry is idle."""
     if len(kept) >= limit:
         oldest = next(filter(idle, kept), None)
         if oldest is None:

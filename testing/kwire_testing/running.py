@@ -1,4 +1,4 @@
-"""Running on the loop of the caller, or on a thread for callers that block; and listening, until all is closed."""
+"""Runs servers on the caller's event loop, or on a thread for blocking callers, and closes all their connections."""
 
 from __future__ import annotations
 
@@ -13,23 +13,24 @@ from typing import Self, TypeVar
 T = TypeVar("T")
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 BUFFER = 1 << 20
-"""Bytes of a connection that wait to be read before the peer has to wait."""
+"""Maximum number of unread bytes per connection before the peer must wait."""
 
 
 async def awaited(result: T | Awaitable[T]) -> T:
-    """Return the result of a function that may be asynchronous."""
+    """Return a result, awaiting it if it is awaitable."""
     return await result if isawaitable(result) else result
 
 
 class Listeners:
-    """Listening sockets and the connections that they accepted."""
+    """Listening sockets and the connections they have accepted."""
 
     def __init__(self) -> None:
         self._listeners: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
 
     async def open(self, serve: Serve, host: str, port: int, tls: ssl.SSLContext | None) -> tuple[str, int]:
-        """Let ``serve`` serve the connections to a port, or to a free one if it is 0. Return host and port."""
+        """Listen on a port, or on a free one if it is 0, and call ``serve`` for each connection. Return the host and
+        port."""
 
         async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()
@@ -56,13 +57,13 @@ class Listeners:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await asyncio.sleep(0)  # transports close their sockets in the next turn of the loop
+        await asyncio.sleep(0)  # transports close their sockets in the next iteration of the loop
 
 
 class Running:
-    """What ``async with`` runs on the loop of the caller, and ``with`` on a thread of its own.
+    """Base class that ``async with`` runs on the caller's event loop, and ``with`` on a separate thread.
 
-    Leaving raises what a function of the test raised: the first of ``problems``.
+    Leaving the block raises the first of ``problems``, the exceptions of a test's functions.
     """
 
     def __init__(self) -> None:
@@ -123,14 +124,14 @@ class Running:
         self._thread = None
 
     def _report(self, problem: BaseException | None) -> None:
-        """Raise what a function of the test raised, or add it to the problem that the test has already."""
+        """Raise the first exception of a test's functions. If the test has already failed, add it as a note."""
         for own in self.problems[:1]:
             if problem is None:
                 raise own
             problem.add_note(f"In {type(self).__name__}: " + "".join(format_exception(own)))
 
     def _on_loop(self, what: Callable[[], T]) -> T:
-        """Return the result of ``what``, which runs on the thread of the loop."""
+        """Call ``what`` on the thread of the event loop, and return its result."""
         loop = self._loop
         if loop is None:
             return what()

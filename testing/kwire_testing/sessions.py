@@ -1,4 +1,4 @@
-"""Fetch sessions: clients that name only what changed [KIP-227]."""
+"""Fetch sessions, with which clients send only what has changed [KIP-227]."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused
 
 MAX_SESSIONS = 1000
-"""Sessions of a cluster; the oldest makes room for a new one."""
+"""Maximum number of sessions in a cluster. The oldest is removed for a new one."""
 NO_SESSION, FIRST, LAST = 0, 0, -1
 MAX_EPOCH = (1 << 31) - 1
 MAX_WANTED = 100_000
-"""Partitions of a session. A client that names more begins again."""
+"""Maximum number of partitions in a session. A client that adds more must start a new one."""
 
 Key = tuple[str, Uuid, int]
-"""A topic by name or id, and the number of a partition."""
+"""Name or id of a topic, and a partition index."""
 
 
 @dataclass(slots=True)
 class Session:
-    """A client's partitions, and the end and start that each had in the last response."""
+    """A client's partitions, with the end offset and start offset in the last response for each."""
 
     id: int
     node: int
@@ -34,19 +34,19 @@ class Session:
     told: dict[Key, tuple[int, int]] = field(default_factory=dict)
 
     def is_new(self, key: Key, part: PartitionData) -> bool:
-        """Return whether the client has yet to learn what is in an answer without records."""
+        """Return whether a response without records has anything new for the client."""
         return part.error_code != 0 or self.told.get(key) != (part.high_watermark, part.log_start_offset)
 
 
 class Sessions:
-    """The fetch sessions of a cluster."""
+    """All fetch sessions of a cluster."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[int, Session] = OrderedDict()
         self._number = count(1)
 
     def enter(self, node: int, version: int, request: FetchRequest) -> Session:
-        """Find the session of a request, or begin one, and note what the request asks for."""
+        """Update the session of a request, creating it if needed, and return it."""
         if request.session_epoch in (FIRST, LAST):
             self._open.pop(request.session_id, None)
             session = Session(NO_SESSION, node)

@@ -1,4 +1,4 @@
-"""Producer ids, and the transactions of producers that have a transactional id."""
+"""Producer ids, and the transactions of producers with a transactional id."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from kwire_testing.cluster import Partition
 
 MAX_NAMES = 10_000
-"""Transactional ids of a cluster. The oldest without a transaction makes room for a new one."""
+"""Maximum number of transactional ids in a cluster. The oldest without a transaction is removed for a new one."""
 
 
 @dataclass(slots=True, eq=False)
 class Producer:
-    """A producer with a transactional id, and its transaction, if one is open."""
+    """A producer with a transactional id, and its open transaction, if any."""
 
     id: int
     epoch: int = -1
     former: int = -1
-    """The epoch that it had when it asked for the current one."""
+    """Epoch with which the producer requested its current epoch."""
     timeout: float = 60.0
     open: bool = False
     partitions: set[Partition] = field(default_factory=set)
     groups: set[Group] = field(default_factory=set)
     committed: bool | None = None
-    """Outcome of the last transaction."""
+    """Whether the last transaction was committed. ``None`` if there was none."""
     timer: Timer | None = None
 
 
@@ -44,7 +44,7 @@ class Producers:
         self._known: dict[str, Producer] = {}
 
     def begin(self, name: str | None, timeout: float, producer_id: int, epoch: int) -> Producer:
-        """Return a producer with a new epoch. Its open transaction is aborted."""
+        """Return a producer with a new epoch. Abort its open transaction."""
         if name is None:
             return Producer(next(self._ids), 0)
         producer = self._known.get(name)
@@ -53,7 +53,7 @@ class Producers:
             producer = self._known[name] = Producer(next(self._ids))
         elif producer_id >= 0 and (producer_id, epoch) != (producer.id, producer.epoch):
             if (producer_id, epoch) == (producer.id, producer.former):
-                return producer  # it has asked before
+                return producer  # a repeated request
             raise Refused(ErrorCode.PRODUCER_FENCED)
         if producer.open:
             self.fence(producer)
@@ -63,7 +63,7 @@ class Producers:
         return producer
 
     def find(self, name: str, producer_id: int, epoch: int) -> Producer:
-        """Return the producer with this transactional id. Raise ``Refused`` if a newer one has taken its place."""
+        """Return the producer with this transactional id. Raise ``Refused`` if a newer producer has replaced it."""
         producer = self._known.get(name)
         if producer is None or producer.id != producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -72,13 +72,13 @@ class Producers:
         return producer
 
     def open(self, producer: Producer) -> None:
-        """Begin a transaction, unless one is open."""
+        """Begin a transaction unless one is already open."""
         if not producer.open:
             producer.open = True
             producer.timer = self._clock.later(producer.timeout, lambda: self.fence(producer))
 
     def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, bump: bool) -> Producer:
-        """End the transaction, and with ``bump`` begin a new epoch [KIP-890]. It may be asked again."""
+        """End the transaction. With ``bump``, also start a new epoch [KIP-890]. The request may be repeated."""
         known = self._known.get(name)
         repeated = known is not None and not known.open and known.committed is commit
         if known is not None and repeated and bump and (producer_id, epoch + 1) == (known.id, known.epoch):
@@ -95,7 +95,7 @@ class Producers:
         return producer
 
     def fence(self, producer: Producer) -> None:
-        """Abort the transaction in a new epoch, which refuses the producer."""
+        """Abort the transaction, and start a new epoch that fences the producer."""
         producer.epoch += 1
         self._finish(producer, commit=False)
 

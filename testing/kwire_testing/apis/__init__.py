@@ -1,4 +1,4 @@
-"""The handlers of all APIs that a broker has, a module for each subject."""
+"""Handlers for all APIs of a broker, in one module per subject."""
 
 from kwire_testing.apis import cluster, groups, logs, topics, transactions
 

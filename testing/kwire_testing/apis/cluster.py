@@ -1,4 +1,4 @@
-"""ApiVersions, logins, nodes and coordinators."""
+"""Handlers for ApiVersions, logins, nodes and coordinators."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from kwire_testing.versions import at_least, served
 API_VERSIONS = 18
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 FEATURES = {"group.version": 1, "transaction.version": 2}
-"""Features of clusters since 4.0, with the levels that are in use."""
+"""Features of clusters since 4.0, with their current levels."""
 BROKERS = 1
-"""The type of endpoints that a broker knows."""
+"""Endpoint type of brokers, the only one that a broker accepts."""
 
 
 @answers
 def offer_versions(call: Call, request: kafka.ApiVersionsRequest, response: kafka.ApiVersionsResponse) -> None:
-    """Answer with the versions of all APIs that the release has and that have a handler."""
+    """List the versions of all APIs that the release supports and that have a handler."""
     call.check()
     software = request.client_software_name, request.client_software_version
     if call.version >= 3 and not all(_SOFTWARE.fullmatch(text) for text in software):
@@ -49,7 +49,8 @@ def offer_versions(call: Call, request: kafka.ApiVersionsRequest, response: kafk
 
 
 def unsupported(release: Release) -> kafka.ApiVersionsResponse:
-    """Return the answer to an unknown version of ApiVersions, which lists its versions since 2.4 [KAFKA-WIRE 6]."""
+    """Return the response to an unknown version of ApiVersions. Since 2.4, it lists the supported versions
+    [KAFKA-WIRE 6]."""
     versions = release.apis[API_VERSIONS].advertised
     known = [ApiVersion(api_key=API_VERSIONS, min_version=versions[0], max_version=versions[-1])]
     return kafka.ApiVersionsResponse(
@@ -59,7 +60,7 @@ def unsupported(release: Release) -> kafka.ApiVersionsResponse:
 
 @answers
 def begin_login(call: Call, request: kafka.SaslHandshakeRequest, response: kafka.SaslHandshakeResponse) -> None:
-    """Begin a login. After version 0 its tokens come without a header."""
+    """Start a login. After version 0 of this request, tokens are sent without a header."""
     response.mechanisms = [*MECHANISMS]
     call.check()
     call.login.begin(request.mechanism)
@@ -91,7 +92,7 @@ def describe_cluster(
 def find_coordinators(
     call: Call, request: kafka.FindCoordinatorRequest, response: kafka.FindCoordinatorResponse
 ) -> None:
-    """Answer with the node for each group or transactional id."""
+    """Find the coordinator of each group or transactional id."""
 
     def find(key: str, answer: Coordinator | kafka.FindCoordinatorResponse) -> None:
         answer.node_id = answer.port = -1

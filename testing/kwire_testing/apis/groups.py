@@ -1,4 +1,4 @@
-"""Groups of both kinds, and their offsets."""
+"""Handlers for groups of both types and for their offsets."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwire_testing.versions import at_least
 
 K = TypeVar("K", ClassicGroup, ConsumerGroup)
 MAX_METADATA = 4096
-"""Characters that a client may keep with an offset."""
+"""Maximum length of the metadata that a client may commit with an offset, in characters."""
 
 
 @answers
@@ -60,7 +60,7 @@ def leave_group(call: Call, request: kafka.LeaveGroupRequest, response: kafka.Le
 def heartbeat_of_a_consumer(
     call: Call, request: kafka.ConsumerGroupHeartbeatRequest, response: kafka.ConsumerGroupHeartbeatResponse
 ) -> None:
-    """Answer with the epoch of a member, and its assignment if that is new."""
+    """Process a heartbeat. Respond with the member's epoch, and with its assignment if it has changed."""
     if not request.group_id:
         raise Refused(ErrorCode.INVALID_REQUEST)
     known = call.cluster.groups.get(request.group_id)
@@ -84,7 +84,7 @@ def heartbeat_of_a_consumer(
 
 @answers
 def list_groups(call: Call, request: kafka.ListGroupsRequest, response: kafka.ListGroupsResponse) -> None:
-    """Answer with the groups that this node coordinates."""
+    """List the groups that this node coordinates."""
     call.check()
     states, types = ([name.lower() for name in names] for names in (request.states_filter, request.types_filter))
     for name, group in call.cluster.groups.items():
@@ -175,7 +175,7 @@ def delete_groups(call: Call, request: kafka.DeleteGroupsRequest, response: kafk
 
 @answers
 def commit_offsets(call: Call, request: kafka.OffsetCommitRequest, response: kafka.OffsetCommitResponse) -> None:
-    """Keep the offsets of a member, or of a client that is in no group."""
+    """Commit offsets of a member, or of a client that is not in a group."""
     member, epoch = request.member_id, request.generation_id_or_member_epoch
     for topic, found in call.each(request.topics, offset_commit.OffsetCommitResponseTopic, response.topics):
         for part, answer in call.each(
@@ -200,7 +200,7 @@ def commit(
     topic: offset_commit.OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic,
     part: offset_commit.OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
 ) -> None:
-    """Keep the offset of a partition."""
+    """Store the committed offset of a partition."""
     if len(part.committed_metadata or "") > MAX_METADATA:
         raise Refused(ErrorCode.OFFSET_METADATA_TOO_LARGE)
     name = call.topic(topic.name, topic.topic_id, part.partition_index).name
@@ -211,7 +211,7 @@ def commit(
 
 @answers
 def fetch_offsets(call: Call, request: kafka.OffsetFetchRequest, response: kafka.OffsetFetchResponse) -> None:
-    """Answer with committed offsets, of many groups since version 8."""
+    """Respond with committed offsets. Since version 8, a request may ask for several groups."""
     if call.version < 8:
         _fetch(call, request, response, stable=request.require_stable)
     for asked, answer in call.each(request.groups, offset_fetch.OffsetFetchResponseGroup, response.groups):
@@ -220,9 +220,9 @@ def fetch_offsets(call: Call, request: kafka.OffsetFetchRequest, response: kafka
 
 
 def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
-    """Answer for one group; ``asked`` and ``answer`` are messages, or elements of theirs."""
+    """Fill in the offsets of one group. ``asked`` and ``answer`` are messages, or elements of them."""
     topics = asked.topics
-    if call.version >= 2:  # older versions have an error code in partitions only
+    if call.version >= 2:  # older versions have error codes only for partitions
         group = _readable(call, asked)
         if topics is None:
             topics = _all(call, group)
@@ -247,7 +247,7 @@ def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
 
 
 def _readable(call: Call, asked: Any) -> Group:
-    """Return the group of a request, or a new one without offsets."""
+    """Return the group that a request reads, or a new group without offsets if it does not exist."""
     call.coordinate(asked.group_id)
     group = call.cluster.groups.get(asked.group_id) or Group(call.cluster.clock)
     if group.exists and getattr(asked, "member_id", None) and asked.member_epoch >= 0:
@@ -256,7 +256,7 @@ def _readable(call: Call, asked: Any) -> Group:
 
 
 def _all(call: Call, group: Group) -> list[offset_fetch.OffsetFetchRequestTopics]:
-    """Return a request for all offsets of a group."""
+    """Return request elements for all offsets of a group."""
     wanted: dict[tuple[str, Uuid], list[int]] = defaultdict(list)
     for name, index in group.offsets:
         topic = call.cluster.find(name)
@@ -268,13 +268,13 @@ def _all(call: Call, group: Group) -> list[offset_fetch.OffsetFetchRequestTopics
 
 
 def _check_store(call: Call) -> None:
-    """Raise ``Refused`` for offsets in ZooKeeper if the cluster has none."""
+    """Raise ``Refused`` for a request to read from ZooKeeper if the release cannot store offsets there."""
     if call.version == 0 and at_least(call.cluster.release, 3, 3):
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
 
 
 def _described(call: Call, name: str, kind: type[K]) -> K | None:
-    """Return the members of a group of a kind, or ``None`` if the group is unknown or of the other kind."""
+    """Return the members of a group, or ``None`` if the group does not exist or has another type."""
     call.coordinate(name)
     group = call.cluster.groups.get(name)
     return group.members if group and group.exists and isinstance(group.members, kind) else None

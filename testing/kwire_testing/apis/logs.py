@@ -1,4 +1,4 @@
-"""Produce, Fetch, ListOffsets and OffsetForLeaderEpoch."""
+"""Handlers for Produce, Fetch, ListOffsets and OffsetForLeaderEpoch."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def append(call: Call, request: kafka.ProduceRequest, response: kafka.ProduceRes
 
 
 def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch) -> None:
-    """Raise ``Refused`` unless the partition is part of the transaction. Releases before 3.6 do not look.
+    """Raise ``Refused`` unless the partition is part of the transaction. Releases before 3.6 do not check this.
 
-    Since version 12, Produce adds the partition to it.
+    Since version 12, Produce adds the partition to the transaction.
     """
     producers = call.cluster.producers
     log, release = partition.log, call.cluster.release
@@ -61,7 +61,7 @@ def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch
 
 @answers
 async def read_batches(call: Call, request: kafka.FetchRequest, response: kafka.FetchResponse) -> None:
-    """Answer with batches, and wait for them as long as the request allows."""
+    """Respond with batches. Wait for them as long as the request allows."""
     session = call.cluster.sessions.enter(call.node, call.version, request)
     until = call.cluster.clock.now + request.max_wait_ms / 1000
     while True:
@@ -86,7 +86,7 @@ async def read_batches(call: Call, request: kafka.FetchRequest, response: kafka.
 
 
 async def _appended(call: Call, session: Session, seconds: float) -> None:
-    """Wait until a batch comes to one of the partitions, or the time is over."""
+    """Wait until a batch is appended to one of the partitions, but at most for ``seconds``."""
     event: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     topics = [(call.cluster.find(name, topic_id), index) for name, topic_id, index in session.wanted]
     logs = [topic.partitions[index].log for topic, index in topics if topic and index < len(topic.partitions)]
@@ -127,7 +127,7 @@ def _read(call: Call, request: kafka.FetchRequest, session: Session) -> dict[Key
 
 @answers
 def find_offsets(call: Call, request: kafka.ListOffsetsRequest, response: kafka.ListOffsetsResponse) -> None:
-    """Answer with the offsets at times, at the beginning or at the end."""
+    """Respond with the offset for each timestamp, which may stand for the start or end of a log."""
     for topic, found in call.each(request.topics, list_offsets.ListOffsetsTopicResponse, response.topics):
         for part, answer in call.each(topic.partitions, list_offsets.ListOffsetsPartitionResponse, found.partitions):
             with call.refusing(answer):
@@ -142,7 +142,7 @@ def find_offsets(call: Call, request: kafka.ListOffsetsRequest, response: kafka.
 
 
 def _found(partition: Partition, request: kafka.ListOffsetsRequest, timestamp: int) -> tuple[int, int]:
-    """Return timestamp and offset, each -1 if no record has them."""
+    """Return the timestamp and offset for a requested timestamp. Each is -1 if not available."""
     log = partition.log
     match timestamp:
         case ListOffsetsTimestamp.EARLIEST | ListOffsetsTimestamp.EARLIEST_LOCAL:

@@ -1,4 +1,4 @@
-"""Topics and their settings."""
+"""Handlers for topics and their configurations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BROKER = {"auto.create.topics.enable": "true", "default.replication.factor": "1"
 
 @answers
 def describe(call: Call, request: kafka.MetadataRequest, response: kafka.MetadataResponse) -> None:
-    """Answer with nodes and topics, and make topics that are missing if the request allows that."""
+    """Describe nodes and topics. Create missing topics if the request allows it."""
     cluster, topics = call.cluster, request.topics
     if topics is None or (call.version == 0 and not topics):
         topics = [MetadataRequestTopic(name=name) for name in cluster.topics]
@@ -60,7 +60,7 @@ def describe(call: Call, request: kafka.MetadataRequest, response: kafka.Metadat
 
 @answers
 def create(call: Call, request: kafka.CreateTopicsRequest, response: kafka.CreateTopicsResponse) -> None:
-    """Make topics, or only check whether they could be made."""
+    """Create topics, or only validate the request."""
     cluster = call.cluster
     for asked, answer in call.each_topic(request.topics, CreatableTopicResult, response.topics):
         with call.refusing(answer):
@@ -86,7 +86,7 @@ def create(call: Call, request: kafka.CreateTopicsRequest, response: kafka.Creat
 
 @answers
 def extend(call: Call, request: kafka.CreatePartitionsRequest, response: kafka.CreatePartitionsResponse) -> None:
-    """Give topics more partitions."""
+    """Add partitions to topics."""
     for asked, answer in call.each_topic(request.topics, CreatePartitionsTopicResult, response.results):
         with call.refusing(answer):
             topic, placed = call.topic(asked.name), asked.assignments
@@ -103,7 +103,7 @@ def extend(call: Call, request: kafka.CreatePartitionsRequest, response: kafka.C
 
 @answers
 def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.DeleteTopicsResponse) -> None:
-    """Remove topics, by name or id."""
+    """Delete topics by name or id."""
     topics = request.topics or [DeleteTopicState(name=name) for name in request.topic_names]
     for asked, answer in call.each_topic(topics, DeletableTopicResult, response.responses):
         with call.refusing(answer):
@@ -118,7 +118,7 @@ def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.Delet
 def describe_configs(
     call: Call, request: kafka.DescribeConfigsRequest, response: kafka.DescribeConfigsResponse
 ) -> None:
-    """Answer with the settings from CreateTopics, and a few defaults."""
+    """Describe the configurations given to CreateTopics, and a few defaults."""
     for asked, answer in call.each(request.resources, DescribeConfigsResult, response.results):
         with call.refusing(answer):
             own: dict[str, str | None] = {}
@@ -147,5 +147,5 @@ def describe_configs(
 
 
 def _placed(call: Call, nodes: list[int]) -> bool:
-    """Return whether replicas may be at these nodes."""
+    """Return whether a partition can have replicas on these nodes."""
     return bool(nodes) and len({*nodes}) == len(nodes) and {*nodes} <= call.cluster.nodes.keys()

@@ -1,4 +1,4 @@
-"""Producer ids and transactions."""
+"""Handlers for producer ids and transactions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from kwire_testing.refusal import Refused
 from kwire_testing.transactions import Producer
 
 MAX_TIMEOUT = 900_000
-"""Milliseconds that a transaction may last."""
+"""Maximum duration of a transaction in milliseconds."""
 
 
 @answers
@@ -55,7 +55,7 @@ def _add(
     asked: AddPartitionsToTxnTransaction,
     results: list[add_partitions_to_txn.AddPartitionsToTxnTopicResult],
 ) -> None:
-    """Make partitions part of a transaction, unless one of them does not exist."""
+    """Add partitions to a transaction. If any of them does not exist, add none."""
     complete = all(call.cluster.has(topic.name, index) for topic in asked.topics for index in topic.partitions)
     for topic, found in call.each(asked.topics, add_partitions_to_txn.AddPartitionsToTxnTopicResult, results):
         cls = add_partitions_to_txn.AddPartitionsToTxnPartitionResult
