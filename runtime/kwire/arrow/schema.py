@@ -35,7 +35,7 @@ TAGS = list_of(TAG)
 TAGS_COMMENT = "Unknown tagged fields, or null: tag and payload, in ascending order."
 
 Usage = dict[type[Struct], set[int]]
-"""The message versions that contain each struct anywhere."""
+"""The versions of the message in which each struct occurs."""
 
 
 def message_type(message: type[Message]) -> pa.StructType:

@@ -98,8 +98,7 @@ def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
 
 
 def _or_default(default: Struct, write: Write) -> Write:
-    """Return a writer for structs that are created on first access, for which ``None`` usually stands for the
-    default."""
+    """Return a writer for structs that are created on first access. ``None``, the usual value, means the default."""
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 1000
 """Maximum number of characters of a broker's text in an error message."""
 MAX_RESPONSE = 16 << 20
-"""The default maximum size of a response in bytes. A hostile broker can make a client use a multiple of it as
+"""The default maximum size of a response in bytes. A hostile broker can make a client use several times as much
 memory."""
 
 DEFAULT_PORT = 9092
@@ -58,7 +58,7 @@ async def connect(
 ) -> Client:
     """Return a client that is connected, has negotiated versions and has logged in, all within ``timeout`` seconds.
 
-    ``timeout`` is also the default limit of each call. ``max_response`` is the maximum size of a response in bytes.
+    ``timeout`` is also the default timeout of each call. ``max_response`` is the maximum size of a response in bytes.
     Raise ``BrokerError`` with the reason if the connection fails, and ``AuthenticationError`` if the login fails.
     Raise ``SecurityError`` before sending anything if a password or token would be sent in clear text.
     """

@@ -9,7 +9,7 @@ from kwire.connection.detect import sniff_protocol
 from kwire.errors import DecodeError, KwireError
 
 MAX_RESPONSE = 300 << 20
-"""The largest possible limit of a response in bytes. From 320 MiB on, the first bytes of TLS could be a size."""
+"""The highest allowed limit of a response in bytes. From 320 MiB on, the first bytes of TLS could be a size."""
 
 
 class BrokerError(KwireError):

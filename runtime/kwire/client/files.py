@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 MAX_FILE = 4 << 20
-"""Maximum size of a file in bytes. The largest files are lists of certificates, with a quarter of a megabyte."""
+"""Maximum size of a file in bytes. The largest files are certificate lists of a quarter of a megabyte."""
 
 
 def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:

@@ -17,8 +17,8 @@ async def open_connection(
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to the first address of a host that accepts a connection, and return its reader and writer.
 
-    Raise the last ``OSError`` if no address does. Unlike asyncio's own function, this leaves no thread for which
-    ``asyncio.run`` waits.
+    Raise the last ``OSError`` if no address accepts one. Unlike ``asyncio.open_connection``, this function leaves no
+    thread for which ``asyncio.run`` has to wait.
     """
     if not 0 < port < 1 << 16:  # the system would take it modulo 65536
         raise OSError(f"{port} is not a port")

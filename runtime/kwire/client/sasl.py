@@ -33,7 +33,7 @@ _TOKEN = re.compile(r"[-_.~+/=A-Za-z0-9]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sasl:
-    """The settings of a login by PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.
+    """The settings of a login with PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.
 
     OAUTHBEARER requires a ``token``, or a ``token_file`` that is read at each login, and accepts ``extensions``
     [KIP-342]. With ``by_token``, SCRAM uses the id and hmac of a delegation token as user name and password [KIP-48].
@@ -57,7 +57,7 @@ class Sasl:
             raise SecurityError(f"SASL mechanism {self.mechanism} needs a user and a password")
 
     def conversation(self) -> Conversation:
-        """Return the client's part of a login.
+        """Return the client's side of a login as a generator of tokens.
 
         It raises ``AuthenticationError`` if the server violates the mechanism.
         """

@@ -39,15 +39,15 @@ COPY: Final = 2
 """Copies neighbouring fields of fixed size. The argument contains their size in bytes (16 bits) and the number of
 bytes to skip afterwards (15 bits)."""
 PLACE: Final = 3
-"""Reads a length and bytes. The columns are the place of the bytes and the null rows. The argument is the number of
+"""Reads a length and bytes. The columns hold the places of the bytes and the null rows. The argument is the number of
 bytes to skip afterwards.
 """
 NUMBERS: Final = 4
 """Reads a length and elements of fixed size. The argument is the binary logarithm of the element size. The columns
-are the ends of the arrays, the null rows and the unchanged elements."""
+hold the ends of the arrays, the null rows and the unchanged elements."""
 EACH: Final = 5
-"""Reads a length and structs, whose program starts at the argument. The columns are the end of the array and the null
-rows. The word before the program is the shape of the structs (see ``passed``), or 0. It is used to skip unwanted
+"""Reads a length and structs, whose program starts at the argument. The columns hold the ends of the arrays and the
+null rows. The word before the program is the shape of the structs (see ``passed``), or 0. It is used to skip unwanted
 structs.
 """
 PRESENT: Final = 6
@@ -55,7 +55,7 @@ PRESENT: Final = 6
 table with the programs of the struct and its default."""
 TAGS: Final = 7
 """Reads tagged fields. The argument is a table. It contains the program for all defaults, the number of tags, and for
-each tag its number, its form (``WANTED`` …), its program and the program of its default. The columns are the rows of
+each tag its number, its form (``WANTED`` …), its program and the program of its default. The columns hold the rows of
 unknown tags, the tags, and the places of their payloads.
 """
 CONST: Final = 8

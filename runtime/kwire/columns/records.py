@@ -27,10 +27,10 @@ HEADERS: Final = 16
 class RecordColumns:
     """Columns of records, with numbers in the byte order of the machine, which is little-endian.
 
-    ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are places in the buffer, int32 pairs of start and
-    end. ``no_keys`` and ``no_values`` are the rows (int64) in which they are null. ``header_rows`` holds the row of
-    each header. ``header_keys`` and ``header_values`` are places, as for keys and values. ``no_header_values`` holds
-    the indexes of headers without a value.
+    ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are places in the buffer, which are int32 pairs of
+    start and end. ``no_keys`` and ``no_values`` are the rows (int64) in which they are null. ``header_rows`` holds
+    the row of each header. ``header_keys`` and ``header_values`` are places, as for keys and values.
+    ``no_header_values`` holds the indexes of headers without a value.
     """
 
     def __init__(self, wanted: int, largest: int) -> None:

@@ -45,7 +45,7 @@ def signed(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
 
 
 def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """Return the result of ``signed``. Native builds replace this function with their own operation."""
+    """Return the numbers for ``signed``. Native builds replace this function with their own operation."""
     data = rows.getvalue()
     if size not in (1, 2, 4, 8) or offset < 0 or offset + size > stride or len(data) % stride:
         raise ValueError("numbers are not in the rows")

@@ -284,7 +284,7 @@ class SaslToken(FrameEvent):
 class Skipped(BaseEvent):
     """``size`` bytes that belong to no frame. A long run is reported in several events.
 
-    ``data`` holds them, except on a connection that is not Kafka, whose bytes are only counted.
+    ``data`` contains these bytes, except on a connection that is not Kafka, whose bytes are only counted.
     """
 
     size: int

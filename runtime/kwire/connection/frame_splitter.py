@@ -115,7 +115,7 @@ class FrameSplitter:
         self._fate = NOT_SEEN  # why bytes are missing
         self._search: Search | None = None
         self._ended = False
-        self._ignored: int | None = None  # number of bytes counted since the stream is ignored
+        self._ignored: int | None = None  # number of bytes ignored so far, if the stream is not Kafka
         self._events: list[Event] = []  # events before the next frame
         self.ready = False
         """Whether the bytes of the last ``feed`` may complete a frame or event."""

@@ -73,7 +73,7 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 
 
 def _entry(window: Window, position: int, start: int) -> int:
-    """Return the position of an intact batch at or before ``start``, from which all readers agree.
+    """Return the position of an intact batch at or before ``start``, from which all readers find the same extents.
 
     Only headers are read. They are trusted if they lead to an intact batch.
     """
@@ -177,7 +177,7 @@ def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
 
 
 def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
-    """Return the reason why the batch at ``position`` is invalid, and whether it may still be unfinished."""
+    """Return the reason why the batch at ``position`` is invalid, and whether it may be unfinished."""
     left = window.size - position
     if left < HEAD.size:
         return f"incomplete: the file ends {left} bytes after a batch began", True

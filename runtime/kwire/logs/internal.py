@@ -128,7 +128,7 @@ def decode_record(
 def mirrored(topic: str) -> str:
     """Return the key in ``MIRRORS`` for a topic of MirrorMaker 2, or an empty string for other topics.
 
-    The default names are ``heartbeats`` and its copies, ``A.checkpoints.internal``, and
+    The default names are ``heartbeats`` (and copies such as ``A.heartbeats``), ``A.checkpoints.internal`` and
     ``mm2-offset-syncs.A.internal``.
     """
     if topic == "heartbeats" or topic.endswith(".heartbeats"):

@@ -123,11 +123,12 @@ def log_file(path: str | Path) -> LogSegment:
 class SegmentReader:
     """An iterator over the batches of a file, up to its size when the iteration starts.
 
-    It ends with the first error that it raises. ``Batch.position`` counts from the start of the file. Afterwards,
-    ``truncated`` is the size in bytes of an incomplete last batch, as an active segment may have. ``padding`` is the
-    number of zero bytes at the end, as ``log.preallocate`` leaves. ``skipped`` is the number of skipped byte ranges.
-    ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which keep at most ``kwire.logs.window.WINDOW``
-    bytes in total. After invalid bytes, reading continues with the next batch whose checksum is correct.
+    The first error that it raises ends the iteration. ``Batch.position`` counts from the start of the file.
+    Afterwards, ``truncated`` is the size in bytes of an incomplete last batch, as an active segment may have.
+    ``padding`` is the number of zero bytes at the end, as ``log.preallocate`` leaves. ``skipped`` is the number of
+    skipped byte ranges. ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which keep at most
+    ``kwire.logs.window.WINDOW`` bytes in total. After invalid bytes, reading continues with the next batch whose
+    checksum is correct.
     """
 
     __slots__ = ("_batches", "_kept", "_skip", "errors", "padding", "skipped", "truncated")

@@ -81,7 +81,7 @@ class Window:
         return size if fits else 0
 
     def intact(self, position: int, size: int) -> bool:
-        """Return whether the checksum of a batch is correct or not verified."""
+        """Return whether the checksum of a batch is correct. Unless ``verify`` is set, every batch is intact."""
         return not self.verify or self._correct(position, size)
 
     def _correct(self, position: int, size: int) -> bool:

@@ -271,7 +271,7 @@ class Batch:
     def records(self) -> list[Record]:
         """Return all records.
 
-        Raise ``RecordsLimitError`` if they need too much memory. An invalid record raises as well.
+        Raise ``RecordsLimitError`` if they need too much memory, or another ``DecodeError`` if a record is invalid.
         """
         if self.magic < 2:
             return message_sets.read(self, self._verify)[0]

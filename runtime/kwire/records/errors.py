@@ -27,11 +27,11 @@ class ChecksumError(RecordsError):
 
 
 class UnknownMagicError(RecordsError):
-    """A batch in a format other than 0, 1 or 2."""
+    """The magic of a batch is not 0, 1 or 2."""
 
 
 class CorruptRecordError(RecordsError):
-    """A size, count or length that disagrees with the bytes."""
+    """A size, count or length does not match the bytes."""
 
 
 class RecordsLimitError(RecordsError):

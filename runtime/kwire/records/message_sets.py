@@ -1,8 +1,8 @@
 """Message sets: the formats of magic 0 and 1, which preceded record batches [KAFKA-WIRE 44].
 
 A message consists of an offset, a size, a CRC-32, the magic, attributes, a timestamp (only in magic 1), a key and a
-value. The value of a compressed message is a message set. Such a wrapper has the offset of its last message. The
-offsets inside are absolute with magic 0 and relative with magic 1.
+value. A compressed message wraps a message set as its value. The wrapper has the offset of its last inner message.
+Inner offsets are absolute in magic 0 and relative in magic 1.
 """
 
 from __future__ import annotations
