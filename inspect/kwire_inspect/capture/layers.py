@@ -40,7 +40,7 @@ INSTANCE, GPE = 0x08, 0x04
 """VXLAN flags: the network identifier is valid, and the fourth byte is the protocol number."""
 GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
 CARRYING_PORTS = {1701: "L2TP", 2152: "GTP", 3544: "Teredo", 4500: "ESP", 4754: "GRE", 5247: "CAPWAP", 6080: "GUE"}
-"""UDP ports registered with IANA whose packets may contain other packets. These are not read."""
+"""UDP ports registered with IANA for encapsulations that are not read."""
 WIREGUARD = {b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0", b"\4\0\0\0"}
 WIREGUARD_PORT = 51820
 CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
@@ -128,9 +128,7 @@ def pppoe(walk: Walk) -> str:
 
 
 def ppp(walk: Walk) -> str:
-    """Read a protocol number of one or two bytes [RFC 1661], after the address and control fields, if present [RFC
-    1662].
-    """
+    """Read a protocol number of one or two bytes [RFC 1661], after any address and control fields [RFC 1662]."""
     if walk.buffer[walk.at : walk.at + 2] == b"\xff\x03":
         walk.take(2)
     at = walk.take(1)
@@ -173,8 +171,10 @@ def looks_like_ip(walk: Walk, at: int) -> bool:
 
 
 class FragmentError(Exception):
-    """Raised when a walk reaches a fragment. ``number`` identifies its packet, ``at`` is its byte offset in the
-    packet, and ``last`` marks the last fragment.
+    """Raised when a walk reaches a fragment.
+
+    ``number`` identifies the packet, ``at`` is the byte offset of the fragment in it, and ``last`` marks the last
+    fragment.
     """
 
     def __init__(self, number: int, at: int, *, last: bool) -> None:

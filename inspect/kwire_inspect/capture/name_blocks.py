@@ -1,7 +1,7 @@
 """Reads host names from the name resolution blocks of pcapng files [draft-ietf-opsawg-pcapng, 4.5].
 
-Programs write these blocks before the first packet or after the last, so only the two ends of a file are searched.
-Compressed files and the standard input are searched only at the beginning.
+Programs write these blocks before the first packet or after the last one, so only the two ends of a file are
+searched. Compressed files and standard input are searched only at the beginning.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _number(data: bytes, at: int, order: str) -> int:
 
 
 def _size(data: bytes, at: int, order: str) -> int:
-    """Return the size in bytes of the block at ``at``, or 0 if no complete block is there."""
+    """Return the size in bytes of the block at ``at``, or 0 unless it is complete."""
     if not 0 <= at <= len(data) - 12:
         return 0
     size = _number(data, at + 4, order)

@@ -3,9 +3,9 @@
 A capture differs from the traffic that the two ends saw. It may begin late, lack packets that arrived, and repeat or
 reorder packets. The acknowledgements of the other side show which bytes arrived.
 
-A packet is delivered when it continues its direction and all data that it acknowledges has been delivered, so no
-response comes before its request. Packets wait for missing data up to a limit. Beyond it, the missing data becomes a
-gap.
+A packet is delivered when it continues its direction and all data that it acknowledges has been delivered, so a
+response never comes before its request. Packets wait for missing data up to a limit, after which the missing data
+becomes a gap.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FAR: Final = 1 << 30
 PieceKind = Literal["data", "gap", "closed"]
 MAX_BYTES: Final = 4 << 20
 MAX_PACKETS: Final = 1000
-"""Maximum number of bytes and of packets that wait on a connection."""
+"""Maximum number of bytes, and of packets, that wait on a connection."""
 PACKET_SIZE: Final = 512
 """Approximate memory of a packet in bytes, without its data."""
 PATIENCE: Final = 1.0
@@ -137,13 +137,13 @@ class Piece:
     """The next event of a connection.
 
     ======  =========================================================================================================
-    data    ``data`` holds the next bytes sent in ``direction``; ``size`` is their number
+    data    ``data`` contains the next ``size`` bytes sent in ``direction``
     gap     the capture lacks ``size`` bytes sent in ``direction``, or an unknown number of bytes if ``size`` is 0
     closed  the connection or the capture ended, and no more pieces of this connection follow. ``size`` is 1 if
-            ``direction`` was the first to close it, by a FIN or a reset, and 0 if neither side closed it
+            ``direction`` was the first to close it, with a FIN or a reset, and 0 if neither side closed it
     ======  =========================================================================================================
 
-    ``source`` is the path of the file that contains the packet, and ``position`` the packet's byte offset in the
+    ``source`` is the path of the file that contains the packet, and ``position`` is the packet's byte offset in the
     uncompressed file. ``time`` is in seconds since the epoch and never decreases within a connection.
     """
 
@@ -185,12 +185,11 @@ class Piece:
 
 
 class Ordering:
-    """Orders the packets of both directions of a connection. In the ``forward`` direction, packets have the
-    connection's key.
+    """Orders the packets of both directions of a connection.
 
-    ``waiting`` is the number of packets that wait in both directions. ``time`` is the time of the last delivery, in
-    seconds since the epoch. ``source`` and ``position`` locate the last packet. ``closing`` is the direction that
-    ended first.
+    In the ``forward`` direction, packets have the connection's own key. ``waiting`` is the number of packets that
+    wait in both directions. ``time`` is the time of the last delivery, in seconds since the epoch. ``source`` and
+    ``position`` locate the last packet. ``closing`` is the direction that ended first.
     """
 
     __slots__ = (

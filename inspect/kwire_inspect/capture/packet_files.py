@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 MORE: Final = 0x20
-"""IPv4 flag of the first fragment of a packet. Its IP header is not followed by a complete packet."""
+"""IPv4 flag for more fragments. The first fragment of a packet has it, and does not contain the whole TCP packet."""
 LONGEST: Final = 1 << 20
 """Maximum number of bytes to read from a packet: twice the size to which network cards merge packets."""
 BEGINNING = 64
@@ -65,8 +65,9 @@ def file_blocks(
 
 
 class Sieve(Taker):
-    """Collects the TCP packets of a file, except those to skip. ``has_tcp`` says whether the file has any TCP packet,
-    skipped or not.
+    """Collects the TCP packets of a file, except those to skip.
+
+    ``has_tcp`` says whether the file has any TCP packet, including skipped packets.
     """
 
     __slots__ = (
@@ -182,7 +183,7 @@ def capture_blocks(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Block]:
-    """Yield blocks of the TCP packets of all files in order of time, and of the files' problems.
+    """Yield blocks with the TCP packets of all files, in order of time, and with the problems of the files.
 
     For the other arguments, see ``file_packets``.
     """

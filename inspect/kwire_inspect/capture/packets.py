@@ -116,7 +116,7 @@ def reverse(key: bytes) -> bytes:
 
 
 def ports_of(key: bytes) -> tuple[int, int]:
-    """Return the source port and the target port."""
+    """Return the source port and the target port in a key."""
     source, target = _ENDS(key, len(key) - 4)
     return source, target
 
@@ -217,10 +217,9 @@ def link_of(number: int) -> Link:
 
 
 class Servers:
-    """Learns which ends are servers from the first packet between each pair of ends, equally in all shares of a
-    capture.
+    """Learns which ends are servers from the first packet between each pair of ends.
 
-    ``ports`` are the given server ports.
+    All shares of a capture learn the same. ``ports`` are the given server ports.
     """
 
     __slots__ = ("_asked", "_others", "ports")
@@ -276,7 +275,7 @@ class Guess:
 
 
 def ends_of(key: bytes) -> tuple[bytes, bytes]:
-    """Return the address and port of the source, then of the target."""
+    """Return the source and the target, each as its address and port."""
     half = len(key) // 2 - 2
     return key[:half] + key[-4:-2], key[half : 2 * half] + key[-2:]
 

@@ -171,13 +171,12 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Describes how to recognize a packet or a block (its ``name``) after damage.
+    """Describes how to recognize a packet or block, called ``name``, after damage.
 
     ``pattern`` matches ``before`` bytes after the beginning of the packet, and examines at most ``ahead`` bytes from
     there. A group in the pattern is a run of zeros, in which a packet can begin only in the last ``SIZE_END`` bytes.
 
-    ``plausible`` accepts a buffer and a position, which is followed by ``reach`` bytes or by the whole rest of the
-    file.
+    ``plausible`` accepts a buffer and a position, followed by ``reach`` bytes or by the rest of the file.
     """
 
     name: str
@@ -224,7 +223,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
 
 def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
-    """Return the position of the next ``mark`` after the invalid ``size`` at ``at``, or -1. Report either case."""
+    """Return the position of the next ``mark`` after the invalid ``size`` at ``at``, or -1. Report the result."""
     place = window.base + at
     at = _found(window, at + 1, mark)
     if at < len(window.buffer):

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 GRACE: Final = 1.0
 """Time in seconds after a reset in which packets sent before the reset can still arrive."""
 BEHIND: Final = 1 << 20
-"""Number of bytes before the first byte of a connection that may be seen late, and maximum distance in bytes of two
-stray packets that match.
+"""Number of bytes before the first byte of a connection that may be seen late. It is also the maximum distance, in
+bytes, between two stray packets that match.
 """
 SIGNALS: Final = SYN | FIN | RST | ACK
 HELD: Final = 32 << 20
@@ -154,8 +154,9 @@ class TcpConnection:
         return pieces
 
     def _strayed(self, packet: Packet) -> list[Piece]:
-        """Process a packet that does not belong to the open connection. Two matching packets of this kind begin a new
-        one.
+        """Process a packet that does not belong to the open connection.
+
+        Two matching packets of this kind begin a new connection.
         """
         first = self._take_stray()
         if first is None or not _is_near(first, packet):
@@ -310,8 +311,9 @@ class TcpConnections:
         return pieces
 
     def _evicted(self) -> list[Piece]:
-        """Close the tenth of the connections that has been idle longest, so that this happens rarely. Return their
-        pieces.
+        """Close the tenth of the connections that has been idle longest, and return their pieces.
+
+        Closing this many at once makes it rare.
         """
         idle = sorted(self._known.items(), key=lambda item: item[1].time)[: max(len(self._known) // 10, 2)]
         pieces: list[Piece] = []
@@ -323,7 +325,7 @@ class TcpConnections:
 
 
 def largest(sizes: Mapping[K, int], limit: int) -> list[K]:
-    """Return the keys of the largest sizes, enough to leave at most half of ``limit`` without them.
+    """Return the keys of the largest sizes, until the remaining sizes add up to at most half of ``limit``.
 
     Return no keys if the sum of all sizes is within ``limit``.
     """
@@ -353,8 +355,8 @@ def read_pieces(
     modulo n is i. Problems of files are reported only in the first share.
 
     ``ports`` are server ports: only connections to them are returned. The client is the sender of the SYN. A
-    connection without a SYN has a ``guess`` unless ``ports`` decide. Only packets from ``start`` up to but excluding
-    ``end`` are read, in seconds since the epoch.
+    connection without a SYN has a ``guess`` unless ``ports`` decide. Packets before ``start`` are skipped, and so are
+    packets at or after ``end``. Both times are in seconds since the epoch.
 
     At most ``most`` connections are kept in memory. ``secrets`` is called with each key log in the files, before the
     packets that follow it are returned. Neither invalid contents nor an unreadable file raises an error.

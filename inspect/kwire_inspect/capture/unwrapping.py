@@ -23,11 +23,13 @@ MAX_DATAGRAMS = 1024
 MAX_RANGES = 64
 """Maximum number of separate parts of a packet that wait. Fragments arrive nearly in order."""
 PATIENCE = 0.5
-"""Maximum time, in seconds, that fragments wait for the rest of their packet. Other packets wait longer for it."""
+"""Maximum time, in seconds, that fragments wait for the rest of their packet. Packets wait longer for a joined
+packet.
+"""
 MAX_PACKET = 65_535
 """Maximum size of a joined packet in bytes."""
 Key = tuple[bytes, int, int]
-"""The two addresses, the protocol and the identification of a packet."""
+"""The two addresses, the protocol and the identification number of a packet."""
 Layer = Callable[[Walk], str]
 LAYERS: dict[str, Layer] = {
     "ethernet": layers.ethernet,
@@ -188,8 +190,9 @@ class Fragments:
 class Unwrapper:
     """Finds the TCP packets of a file that are in tunnels or fragments, or after other unusual headers.
 
-    Each added packet is a TCP packet, waits as a fragment, or is counted. Packets that may hide a TCP packet are
-    counted in ``report``, and all others by name in ``others``. ``has_tcp`` says whether the file has any TCP packet.
+    Each added packet is either a TCP packet, waits as a fragment, or is counted. Packets that may hide a TCP packet
+    are counted in ``report``, and all others by name in ``others``. ``has_tcp`` says whether the file has any TCP
+    packet.
     """
 
     def __init__(self, report: Report) -> None:
@@ -208,7 +211,7 @@ class Unwrapper:
         yield from self._given_up(time)
 
     def close(self) -> Iterator[Packet]:
-        """Yield the packets whose fragments still wait. Then report all counts."""
+        """Yield the packets whose fragments are still waiting. Then report all counts."""
         yield from self._given_up(float("inf"))
         count = self.others.total()
         if count and not self.has_tcp:

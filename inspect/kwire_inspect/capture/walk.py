@@ -166,8 +166,9 @@ class Walk:
     def ends_at(self, end: i64) -> None:
         """Limit the rest to the bytes before ``end``.
 
-        If the rest is shorter, and in a tunnel, the tunnel may have cut off the packet that it contains, so bytes are
-        missing. Otherwise a larger ``end`` has no meaning, as when the network card fills in the size.
+        If fewer bytes are left in a tunnel, the tunnel may have cut off the packet that it contains, so bytes are
+        missing. Outside tunnels, a larger ``end`` has no meaning, for example when the network card fills in the
+        size.
         """
         if end < self.end or self.tunnels:
             self.cut = self.cut or end > self.end

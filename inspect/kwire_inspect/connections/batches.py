@@ -33,8 +33,8 @@ Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
 ALL: Bodies = "all"
 CODES: Bodies = "codes"
-"""Selection of the bodies to decode: all, or only those that identify clients. The latter scans other bodies only for
-error codes.
+"""Bodies to decode: all, or only those that identify clients. With the latter, other bodies are scanned for error
+codes.
 """
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 _IDENTITY = {"software_name", "software_version", "principal"}
@@ -110,8 +110,8 @@ class ConnectionProjection(Projection):
         return too_many_values(event.data)
 
     def outcome(self, api_key: int, version: int, data: bytes, at: int) -> Outcome:
-        """Return the error codes and throttle time of a response whose body is at ``at``, or ``NONE`` if it is
-        unreadable.
+        """Return the error codes and throttle time of a response whose body is at ``at``, or ``NONE`` if it cannot be
+        read.
         """
         key = api_key << 16 | version
         scan = self._scanners.get(key)
@@ -123,8 +123,9 @@ class ConnectionProjection(Projection):
             return NONE
 
     def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
-        """Return the row for a problem of a file, with its ``unread`` bytes and ``packets``, if it passes the
-        conditions.
+        """Return the row for a problem of a file, if it passes the conditions.
+
+        ``unread`` is the number of unread bytes, and ``packets`` the number of unread packets.
         """
         more = {"unread": unread or None, "packets": packets or None}
         if self.table == "frames":
@@ -238,8 +239,8 @@ class Connections:
     def drop(self, piece: Piece, fed: int) -> list[Row]:
         """Free the memory of the largest connections if all connections together hold too much.
 
-        Return rows for the dropped data, located at ``piece``. ``fed`` is approximately the number of bytes that the
-        connections may hold in addition since the last call.
+        Return rows for the dropped data, located at ``piece``. ``fed`` is approximately how many more bytes the
+        connections can hold than at the last call.
         """
         budget = self._projection.budget.held
         self._fed += fed

@@ -1,9 +1,9 @@
 """Converts the pieces of one connection to rows, after determining which side is the client if necessary.
 
-If neither a handshake nor a given port determines the client, the bytes are strictly decoded both ways. A request
-that decodes to its end, with a response that decodes as its answer, is unlikely to be a coincidence and decides.
-Ports and other connections only tip the balance. An undecided connection has no requests, only one row with the
-number of its bytes.
+If neither a handshake nor a given port determines the client, the bytes are decoded both ways, in strict mode. A
+request that decodes to its end, followed by a response that decodes as its answer, is hardly a coincidence, so it
+decides. Ports and other connections only tip the balance. An undecided connection has no requests, only one row with
+the number of its bytes.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 NEVER_READ = f"{CLOSED} at an earlier request"
-"""Problem of all but the oldest request in flight when the server closed the connection.
+"""Reason for all requests in flight except the oldest, if the server closed the connection.
 
 A broker reads the next request of a connection only after it has answered the previous one, so it refused only the
 oldest request.
@@ -186,8 +186,8 @@ class ConnectionRows:
 def score(
     pieces: Iterable[Piece], size: int, protocol: MessageRegistry, *, swapped: bool, enough: int = FOREIGN
 ) -> int:
-    """Return a score of the evidence that the client in the capture is the client or, with ``swapped``, that the
-    server is.
+    """Return the score of the evidence that client and server are as captured or, with ``swapped``, the other way
+    round.
 
     The pieces have at most ``size`` bytes. Scoring stops at ``enough``.
     """
@@ -361,7 +361,7 @@ class UnorientedConnection:
         )
 
     def _scored(self) -> tuple[int, int]:
-        """Return both scores, including the waiting pieces. The winner is only scored until it is decided."""
+        """Return both scores, including the waiting pieces. The winning side is scored only until it has won."""
         pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
         first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
         enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN
@@ -371,9 +371,7 @@ class UnorientedConnection:
         return first, other
 
     def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
-        """Return whether the scores show that the server in the capture is the client, or ``None`` if they are
-        undecided.
-        """
+        """Return whether the scores show that the captured server is the client, or ``None`` if undecided."""
         likely = self.connection.guess.likely if self.connection.guess else None
         if max(given, other) >= FOREIGN:
             return likely is False

@@ -1,4 +1,4 @@
-"""Finds the error codes in a response, at any depth, and the throttle time.
+"""Finds the error codes in a response, at any depth, and its throttle time.
 
 For each response class and version, a function is generated once. It scans the bytes, skips everything else, and
 creates no objects. Its source contains numbers from the layout, but no text from a definition. For decoded responses,
@@ -191,7 +191,7 @@ def _has_codes(cls: type[Struct], version: int) -> bool:
 
 
 def _size(cls: type[Struct], version: int) -> int | None:
-    """Return the size of a struct in bytes if all its fields have a fixed size, or ``None``."""
+    """Return the size of a struct in bytes, or ``None`` unless all its fields have a fixed size."""
     fields = present_fields(cls, version)
     if version in cls.FLEXIBLE_VERSIONS or not all(field.type in SIZES for field in fields):
         return None
@@ -236,9 +236,7 @@ def outcome_of(protocol: MessageRegistry, api_key: int, version: int) -> Scan:
 
 
 def _collectors(cls: type[Struct]) -> tuple[Collect, ...]:
-    """Return functions that collect the error codes of a struct, one for each field that is or contains an error
-    code.
-    """
+    """Return functions that collect the error codes of a struct, one for each field that is or contains a code."""
     known = _KNOWN.get(cls)
     if known is not None:
         return known

@@ -213,7 +213,7 @@ class ExchangeRows:
         return request
 
     def _drop(self, rows: list[Row], before: float) -> None:
-        """Add rows for requests whose responses were not expected, because the decoder saw too little of these
+        """Add rows for requests whose responses were not expected, because the decoder saw too little of the
         requests.
         """
         while self._waiting and (position := next(iter(self._waiting))) < before:
@@ -330,8 +330,9 @@ def _address(packed: bytes) -> str | None:
 
 
 def _principal(protocol: MessageRegistry, data: bytes | None) -> str | None:
-    """Return the principal from Kafka's own format: a version and a message. Other principal builders may use any
-    format.
+    """Return the principal from Kafka's own format: a version and a message.
+
+    Other principal builders may use any format.
     """
     try:
         version = int.from_bytes(data[:2], "big") if data else 0

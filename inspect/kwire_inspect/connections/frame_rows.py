@@ -144,9 +144,7 @@ class FrameRows:
         self._requests.clear()
 
     def _take(self, position: int) -> PendingRequest:
-        """Return what is known about the answered request. Earlier requests do not wait for a response and are
-        dropped.
-        """
+        """Return what is known about the answered request. Earlier requests, which get no response, are dropped."""
         while (oldest := next(iter(self._requests))) < position:
             del self._requests[oldest]
         return self._requests.pop(position)

@@ -141,7 +141,7 @@ def peers(connection: Connection) -> Columns:
 class RequestContext:
     """The client and API of a request, as ``columns`` by name.
 
-    The tuples that rows of the same ``source`` share are built from it and cached as ``request_row`` and
+    Rows of the same ``source`` share tuples that are built from these columns and cached as ``request_row`` and
     ``response_row``. ``unknown`` is the reason why no message can be decoded, such as an unknown newer version.
     """
 

@@ -12,8 +12,9 @@ NAME = Column("host_name", "name", comment="Of the address, according to a captu
 
 
 def with_names(report: Report, names: Mapping[str, str]) -> Report:
-    """Return the report with the names of addresses. Each table with a named address gets a column of names after the
-    address column.
+    """Return the report with the names of addresses.
+
+    Each table with a named address gets a column of names after the address column.
     """
     return replace(report, tables=tuple(_with_names(table, names) for table in report.tables)) if names else report
 

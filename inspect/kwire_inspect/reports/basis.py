@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 INCOMPLETE = 4
-"""Exit code of a report that requires no action but is based on less input than the user requires."""
+"""Exit code of a report that requires no action but is based on less input than the user demands."""
 MAX_PROBLEMS = 1000
 NOT_COUNTED = frozenset({PARTIAL, HTTP})
 """Reasons for unread bytes that cannot hide a request: parts of known requests, and connections that are certainly
@@ -69,8 +69,10 @@ UNREAD = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A reason for unread input, with the number of places, the unread bytes of connections, the first place, and the
-    number of connections that were not read at all.
+    """A reason for unread input.
+
+    ``places`` is the number of places with this reason, of which ``source`` and ``position`` locate the first.
+    ``unread`` is the number of unread bytes, and ``connections`` the number of connections that were not read at all.
     """
 
     reason: str
@@ -83,10 +85,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The basis of a report. ``read`` is the number of bytes of requests and responses in captures. ``encrypted``
-    lists the clients with encrypted connections. ``deprecated`` is the number of requests counted by metrics, or
-    ``None`` without metrics.
+    """The basis of a report.
 
+    ``read`` is the number of bytes of requests and responses in captures. ``encrypted`` lists the clients with
+    encrypted connections. ``deprecated`` is the number of requests counted by metrics, or ``None`` without metrics.
     ``known`` is false for tables that contain no information on unread input.
     """
 
@@ -101,9 +103,9 @@ class Basis:
     deprecated: int | None = None
 
     def suffices(self, min_coverage: float) -> bool:
-        """Return whether enough of the bytes and of the connections was read, in percent.
+        """Return whether at least ``min_coverage`` percent of the bytes and of the connections were read.
 
-        This is true for input without connections, such as logs.
+        This also holds for input without connections, such as logs.
         """
         return self.known and (self.coverage is None or self.coverage >= min_coverage)
 
@@ -121,7 +123,7 @@ class Basis:
 
     @property
     def coverage(self) -> float | None:
-        """The lower of the two percentages, because one busy client may account for most of the bytes."""
+        """Lower of the two percentages, because one busy client may account for most of the bytes."""
         return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
 
     @property
@@ -170,8 +172,9 @@ def basis_of(seen: Relation | Clients[Any]) -> Basis:
 
 
 def _highest_by_api(exchanges: Relation) -> int:
-    """Return the number of requests as counted in the latency report: for each API, only the type of input with the
-    most requests counts.
+    """Return the number of requests as counted in the latency report.
+
+    For each API, only the type of input with the most requests counts.
     """
     highest: dict[int | None, int] = {}
     for row in collect(_BY_API, table=exchanges):
@@ -180,8 +183,9 @@ def _highest_by_api(exchanges: Relation) -> int:
 
 
 def _counted_once(clients: Relation, requests: int) -> int:
-    """Return the number of requests as counted in the tables of reports: requests seen in several types of input
-    count once.
+    """Return the number of requests as counted in the tables of reports.
+
+    Requests seen in several types of input count once.
     """
     text = f"SELECT * FROM {{clients}} WHERE input_kind <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
     rows = collect(text, clients=clients)
@@ -191,9 +195,7 @@ def _counted_once(clients: Relation, requests: int) -> int:
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
-    """Return the problems in these tables, up to :data:`MAX_PROBLEMS` from each. Problems with the most bytes come
-    first.
-    """
+    """Return the problems in these tables, up to :data:`MAX_PROBLEMS` from each, in descending order of bytes."""
     found = []
     for table in tables:
         columns, places, connections = table.columns, "count(*)", "0"
@@ -211,8 +213,9 @@ def problems_of(*tables: Relation) -> list[Problem]:
 
 
 def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
-    """Return the report with its basis after its verdict. If too little was read, set the exit code
-    :data:`INCOMPLETE`.
+    """Return the report with its basis after its verdict.
+
+    If too little was read, the exit code is :data:`INCOMPLETE` unless the report requires action.
     """
     summary = (*report.summary, *basis.sentences(inputs))
     if basis.suffices(min_coverage):
@@ -251,7 +254,8 @@ def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable
 
 
 def shown_share(percent: float) -> str:
-    """
+    """Return a percentage as text. Only exactly 100 becomes ``100 %``.
+
     >>> shown_share(100.0), shown_share(99.996), shown_share(43.21)
     ('100 %', '99.9 %', '43.2 %')
     """

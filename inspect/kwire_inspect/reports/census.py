@@ -86,12 +86,11 @@ def census(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """Return a report on the versions, libraries and addresses of clients. It has no chart over time without
-    ``exchanges``.
+    """Return a report on the versions, libraries and addresses of clients.
 
-    For each client, API and version, only the type of input with the highest count is used, because captures and logs
-    may contain the same requests. The newest of ``releases`` determines the state of a version. The report begins
-    with its basis. See ``readiness``.
+    Without ``exchanges``, it has no chart over time. For each client, API and version, only the type of input with
+    the highest count is used, because captures and logs may contain the same requests. The newest of ``releases``
+    determines the state of a version. The report begins with its basis. See ``readiness``.
     """
     checked(clients)
     with clients.kept() as kept:
@@ -146,8 +145,9 @@ def _people(group: Seen) -> set[Client]:
 
 
 def _counts(group: Seen) -> tuple[Cell, ...]:
-    """Return the cells of the columns ``COUNTED``. For each client, API and version, the type of input with the
-    highest count is used, and these counts are added up.
+    """Return the cells of the columns ``COUNTED``.
+
+    For each client, API and version, the highest count of any type of input is used. These counts are added up.
     """
     uses = by_use(group).values()
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]

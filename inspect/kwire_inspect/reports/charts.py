@@ -27,8 +27,8 @@ PALETTE = 8
 
 
 def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """Return a figure with a horizontal stacked bar for each label. Each of ``series`` has a value per label, in
-    ``unit``.
+    """Return a figure with a horizontal stacked bar for each label. ``series`` maps names to values in ``unit``, one
+    per label.
     """
     data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
     return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
@@ -50,9 +50,7 @@ def columns(
 
 
 def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
-    """Return a figure with a stacked bar for each interval of length ``step`` that begins at one of ``starts``, in
-    UTC.
-    """
+    """Return a figure with a stacked bar for each interval of length ``step`` from ``starts``, with times in UTC."""
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
     data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
@@ -75,8 +73,9 @@ def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 
 
 def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
-    """Return a heat map with a cell for each of ``rows`` and ``across``, darker by powers of ten, and empty for
-    ``None``.
+    """Return a heat map of ``counts``, with a cell for each pair of ``rows`` and ``across``.
+
+    Cells are darker by powers of ten, and empty for ``None``.
     """
     data = {
         "type": "heatmap",
@@ -144,7 +143,9 @@ def _amount(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
-    """Return a logarithmic axis with a number at each tick. Plotly cuts those between powers of ten to one digit."""
+    """Return a logarithmic axis with a number at each tick. Plotly shortens labels between powers of ten to one
+    digit.
+    """
     powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
     first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))
     steps = (1, 2, 5) if last - first <= 3 else (1,)

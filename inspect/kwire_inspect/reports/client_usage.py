@@ -28,7 +28,7 @@ NAMELESS = (SERVER_LOG, METRICS)
 """Types of input that contain no client ids."""
 ANONYMOUS = "User:ANONYMOUS"
 FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
-"""Client ids of replicas that follow partitions or the metadata log, in all releases of Kafka."""
+"""Client ids with which replicas follow partitions or the metadata log, in all releases of Kafka."""
 OF_BROKERS = BETWEEN_BROKERS | {
     *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
     *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
@@ -41,7 +41,7 @@ VERIFIES_SINCE = 4
 CREATES_SINCE = 7
 """First version of CreateTopics that brokers forward in their own name."""
 MAX_ROWS = 200_000
-"""Maximum number of rows of CLIENTS in a report."""
+"""Maximum number of rows of CLIENTS to use in a report."""
 
 WHO = (
     Column("client_id", "client"),

@@ -28,8 +28,7 @@ def completed(
 ) -> Report:
     """Return the report with its basis, or only with the problems, and with the input that was skipped.
 
-    The summary names the versions in ``requests``, which are CLIENTS or EXCHANGES, that are newer than the known
-    releases.
+    The summary names the versions in ``requests`` (CLIENTS or EXCHANGES) that are newer than the known releases.
     """
     if requests is not None:
         report = replace(report, summary=(*report.summary, *newer_than_known(versions_seen(requests), protocol)))

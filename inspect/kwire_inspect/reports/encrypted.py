@@ -25,9 +25,7 @@ Encrypted = tuple[str | None, int | None, str, int]
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
-    """Return up to 1,000 clients with encrypted connections in EXCHANGES or PROBLEMS, those with the most bytes
-    first.
-    """
+    """Return up to 1,000 clients with encrypted connections in EXCHANGES or PROBLEMS, most bytes first."""
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
     text = f"""SELECT client_host, server_port, problem AS reason, coalesce(sum(unread), 0) AS unread

@@ -18,8 +18,7 @@ from kwire_inspect.reports.text import in_utc, shown_in, visible
 from kwire_rules.markdown import escaped, link
 
 MARKDOWN_ROWS = 200
-"""Maximum number of rows of a Markdown table. Pull request pages are limited in size, but the files contain all rows.
-"""
+"""Maximum number of rows in a Markdown table. Pull request pages are limited. The files contain all rows."""
 
 
 def json_text(report: Report) -> str:
@@ -88,7 +87,7 @@ def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int
 def junit(report: Report) -> str:
     """Return the checks of a report as JUnit XML, which CI systems display.
 
-    There is a test suite for each group and a test case for each check. The summary is the output of the whole.
+    There is a test suite for each group and a test case for each check. The summary becomes the output.
     """
     root = ElementTree.Element("testsuites", name=visible(report.title))
     groups = dict.fromkeys(check.group for check in report.checks)

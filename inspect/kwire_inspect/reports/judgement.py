@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 Judged = list[tuple[Use, Verdict]]
 Addresses = Mapping[Client, Sequence[str]]
-"""Addresses by client, where the client is at any address."""
+"""Addresses of each client, which is given as the client at any address."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdicts for a target, worst first: on requests of clients, and on requests that brokers and controllers
-    send to each other.
+    """The verdicts for a target, worst first.
+
+    ``clients`` has the verdicts on requests of clients, and ``between`` those on requests that brokers and
+    controllers send to each other.
     """
 
     target: Release
@@ -41,7 +43,7 @@ class Judgement:
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
 
     def rolled_up(self) -> Judgement:
-        """Return the judgement with all addresses of a client combined, and with the worst verdict for each API
+        """Return the judgement with all addresses of a client combined, and with the worst verdict on each API
         version.
         """
         by_use = grouped(self.clients, lambda pair: (pair[0].client.anywhere, pair[0].api_key, pair[0].version))
@@ -81,9 +83,7 @@ def addresses_of(judgement: Judgement) -> Addresses:
 
 
 def _joined(uses: Sequence[Use]) -> Use:
-    """Return the combined use of an API version by a client at several addresses. The example is from the first
-    address.
-    """
+    """Return the combined use of an API version by a client at several addresses, with the example from the first."""
     return replace(
         uses[0],
         client=uses[0].client.anywhere,

@@ -104,7 +104,7 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
 
 
 def _requests(columns: str) -> str:
-    """Return a query for these columns of ``{exchanges}``, without broken input, with the API name and the type of
+    """Return a query for these columns of ``{exchanges}`` with the API name and the type of input, without broken
     input.
     """
     return f"""
@@ -141,7 +141,7 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
 def _derived(row: Row) -> Row:
     """Return the derived cells of a row, without misleading digits.
 
-    Means are rounded, because engines add up in different orders and so differ in the last digits. Quantiles of few
+    Means are rounded, because engines add up in different orders and differ in the last digits. Quantiles of few
     requests are empty.
     """
     quantiles = {name: row[name] if row["measured"] >= least else None for name, least in MIN_MEASURED.items()}
@@ -243,8 +243,9 @@ def _once(times: Table) -> list[dict[str, Any]]:
 def _chart(
     times: Table, name: str, title: str, draw: Callable[..., charts.Figure], measures: Mapping[str, str], note: str
 ) -> Chart | None:
-    """Return a chart of the rows that have any of ``measures`` (column names by label), or ``None`` without such
-    rows.
+    """Return a chart of the rows that have any of ``measures``, or ``None`` without such rows.
+
+    ``measures`` maps labels to column names.
     """
     columns = [times.column(measure) for measure in measures.values()]
     places = [place for place in range(len(times.rows)) if any(column[place] is not None for column in columns)]

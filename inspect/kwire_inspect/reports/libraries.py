@@ -52,8 +52,9 @@ _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
 class Library(NamedTuple):
-    """A library and its version numbers, which are empty if unknown. ``is_guess`` is true if only the client id
-    suggests it.
+    """A library and its version numbers, which are empty if unknown.
+
+    ``is_guess`` is true if only the client id suggests the library.
     """
 
     name: str
@@ -108,8 +109,8 @@ def library_of(client: Client) -> Library | None:
 
 
 def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest tried version of a library that works on a target with default settings, as all newer ones
-    do.
+    """Return the oldest tried version of a library from which on all tried versions work on a target with default
+    settings.
 
     Return ``None`` if there is no such version.
     """
@@ -129,7 +130,7 @@ def works_since(library: str, target: Release, releases: Releases) -> tuple[int,
 
 
 def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest release whose Java clients work on a target, as those of all newer releases do, or ``None``.
+    """Return the oldest release from which on the Java clients of all releases work on a target, or ``None``.
 
     Java clients use the API versions of the brokers of their release, so the target must accept one of these versions
     for each API that producers and consumers need.
@@ -184,7 +185,8 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def dotted(version: Iterable[int]) -> str:
-    """
+    """Return a version as text.
+
     >>> dotted((1, 22, 2))
     '1.22.2'
     """

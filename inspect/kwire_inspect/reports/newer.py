@@ -20,8 +20,8 @@ MAX_NAMED = 10
 def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[str, ...]:
     """Return sentences, with advice, on the requests of APIs and versions that ``protocol`` does not contain.
 
-    ``seen`` contains rows of ``tables.clients.versions_seen``, of which only the type of input with the highest count
-    is used. Without such requests, the result is empty.
+    ``seen`` contains rows of ``tables.clients.versions_seen``. For each version, only the type of input with the
+    highest count is used. Without such requests, the result is empty.
     """
     groups = grouped(seen, lambda row: (row["api_key"], row["version"]))
     counts = {key: highest(rows, "requests") for key, rows in groups.items() if protocol.unknown(*key)}

@@ -100,10 +100,10 @@ ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.
 
 @dataclass(frozen=True)
 class Tables(Generic[R]):
-    """The tables of ``tables.groups``. ``ends`` has the columns topic, partition and ``end``, which is the next
-    offset.
+    """The tables of ``tables.groups``.
 
-    ``undecodable`` contains the records that the other tables skip.
+    ``ends`` has the columns topic, partition and ``end``, the next offset. ``undecodable`` contains the records that
+    the other tables skip.
     """
 
     committed: R
@@ -125,11 +125,10 @@ def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: Mess
 
 
 def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
-    """Return a table with the end offset of each partition. ``records`` needs only the columns topic, partition and
-    offset.
+    """Return a table with the end offset of each partition.
 
-    ``bases`` contains the topic, partition and base offset of last segments, which are the end offsets of logs whose
-    records have all expired.
+    ``records`` needs only the columns topic, partition and offset. ``bases`` contains the topic, partition and base
+    offset of last segments, which are the end offsets of logs whose records have all expired.
     """
     others = like(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
     return query(
@@ -201,9 +200,7 @@ def _groups(groups: R, lagging: R) -> R:
 def _first(
     table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
-    """Return the first rows in this order, with the columns of ``shape``. The column ``assignments`` is converted to
-    text.
-    """
+    """Return the first rows in this order, with the columns of ``shape``. The column ``assignments`` becomes text."""
     order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
     listed = ", ".join(f"`{column.name}`" for column in shape.columns)
     rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)
@@ -222,7 +219,8 @@ def assigned(topics: Iterable[Any] | None) -> str | None:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """
+    """Return numbers as text, with adjacent numbers as ranges.
+
     >>> ranges([5, 0, 1, 2, 7]), ranges([])
     ('0-2, 5, 7', '')
     """

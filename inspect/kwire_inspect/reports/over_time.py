@@ -28,7 +28,7 @@ class Steps:
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """Return the shortest usual steps that divide the time from ``first`` to ``last`` into at most ``MAX_ROWS``
+        """Return the shortest usual steps that cover the time from ``first`` to ``last`` with at most ``MAX_ROWS``
         steps.
         """
         span = last - first

@@ -1,5 +1,4 @@
-"""Clients that will break on a release, from comparing CLIENTS with the versions it accepts [KIP-896, KAFKA-WIRE
-2.1].
+"""Clients that will break on a release, because it refuses versions that they use [KIP-896, KAFKA-WIRE 2.1].
 
 ``readiness(clients(exchanges), "4.1.1")`` returns a report. Its exit code is 1 if a client is refused, and 4 if too
 little was read to rule that out. CLIENTS is small, so its rows are collected and evaluated in plain Python, in
@@ -278,7 +277,7 @@ def _checks(judgement: Judgement) -> Iterator[Check]:
     """Yield a check for each client. It fails if a version is refused, and is open if the verdict is unsure or
     unknown.
 
-    Its name contains neither the address of a client with an id nor the number of addresses. These change, while CI
+    A name contains neither the number of addresses nor, for a client with an id, its address. These change, while CI
     systems compare checks by name.
     """
     for client, verdicts in judgement.by_client().items():

@@ -1,5 +1,5 @@
-"""The releases of Kafka that deprecate or refuse a version of an API, and the verdict of a release on a request, with
-the reason [KIP-896, KAFKA-WIRE 2.1]. Does not need Spark.
+"""The releases of Kafka that deprecate or refuse an API version, and the verdict of a release on a request, with the
+reason [KIP-896, KAFKA-WIRE 2.1]. Does not need Spark.
 
 Releases are exact, because some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
 """

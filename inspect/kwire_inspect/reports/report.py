@@ -107,11 +107,11 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report as data. ``name`` is the stem of its file names. ``exit_code`` is 0, or 1 if the report requires
-    action.
+    """A report as data.
 
-    Pages, Markdown and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. It reloads
-    itself every ``refresh`` seconds unless that is 0.
+    ``name`` is the stem of its file names. ``exit_code`` is 0, or 1 if the report requires action. Pages, Markdown
+    and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. It reloads itself every
+    ``refresh`` seconds unless that is 0.
     """
 
     name: str
@@ -130,7 +130,8 @@ class Report:
         return next(table for table in self.tables if table.name == name)
 
     def link(self, table: Table, row: Sequence[Cell], place: int) -> str:
-        """Return the address in the guide of the API in a cell, in its newest version, or of the error in a cell.
+        """Return the guide's address for the API in a cell, in the newest version of the row, or for the error in a
+        cell.
 
         The address is empty for other columns.
         """

@@ -99,8 +99,9 @@ def _flat_column(column: Any) -> Any:
 
 
 def _own(folder: Path, names: Set[str]) -> None:
-    """Add names to the list of files that were written to the folder. Raise ``OptionError`` for files that are not
-    listed.
+    """Add names to the list of files that were written to the folder.
+
+    Raise :class:`OptionError` if one of the files exists but is not listed.
     """
     listed = folder / LIST
     ours = set(regular(listed).read_text("utf-8").splitlines()) if listed.exists() else set()

@@ -51,8 +51,7 @@ class _State(NamedTuple):
 def with_changes(
     report: Report, judgements: Sequence[Judgement], before: Iterable[Use], releases: Releases
 ) -> Report:
-    """Return the report with a table of the changes since ``before``, the uses of an earlier run, and a sentence on
-    them.
+    """Return the report with a table and a sentence on the changes since ``before``, the uses of an earlier run.
 
     The earlier run is judged by the same targets, so the changes are due to the clients and not to the releases.
     """

@@ -27,8 +27,7 @@ def find_targets(texts: Iterable[str], config: str | None = None, releases: Rele
 
 
 def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:
-    """Return the target with this name: a release, the broker at ``HOST:PORT``, or the broker whose answer is in a
-    file.
+    """Return the target with this name: a release, a broker at ``HOST:PORT``, or a broker whose answer is in a file.
 
     ``config`` is the properties file of a client, for a broker that requires TLS or a login. Raises
     ``UnknownReleaseError`` for an unknown release, ``BrokerError`` if the broker does not answer, and

@@ -48,7 +48,9 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
 
 
 def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
-    """Return the widths, in characters, of the columns that fit, from the left. There is at least one."""
+    """Return the widths, in characters, of the columns that fit, by position and from the left. At least one is
+    returned.
+    """
     widths: dict[int, int] = {}
     room = width + GAP
     for place in places:

@@ -49,7 +49,7 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
 
 
 def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell of this column as text for people: in its brief form if it has one, and unshortened if it is
+    """Return a cell of this column as text for people, in its brief form if it has one, and unshortened if it is
     whole.
     """
     brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
@@ -106,15 +106,16 @@ def file_name(path: str) -> str:
 
 
 def label(text: str, longest: int = 28) -> str:
-    """Return a short label for a chart axis. It keeps the beginning and the end of the text, because names often
-    differ there.
+    """Return a short label for a chart axis, with the beginning and the end of the text, because names often differ
+    there.
     """
     text = visible(text)
     return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
 
 
 def number(value: float) -> str:
-    """
+    """Return a number as text, with four digits, or as an integer from 1,000 on. NaN becomes an empty text.
+
     >>> [number(0.0), number(12.3456), number(123456.7), number(1e-7), number(float("nan"))]
     ['0', '12.35', '123457', '1e-07', '']
     """
@@ -129,7 +130,8 @@ def in_utc(moment: datetime) -> datetime:
 
 
 def time(moment: datetime) -> str:
-    """
+    """Return a time as text, in UTC.
+
     >>> time(datetime(2026, 1, 2, 3, 4, 5, 678_000, tzinfo=UTC))
     '2026-01-02 03:04:05.678'
     """
@@ -138,7 +140,8 @@ def time(moment: datetime) -> str:
 
 
 def counted(count: int, noun: str, plural: str | None = None) -> str:
-    """
+    """Return a count with its noun, in the singular or the plural.
+
     >>> counted(1, "client"), counted(1200, "client"), counted(2, "reply", "replies")
     ('1 client', '1,200 clients', '2 replies')
     """

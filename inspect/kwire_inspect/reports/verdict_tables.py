@@ -32,7 +32,7 @@ UPGRADED = (
 FROM_METRICS = " (from metrics, by software alone)"
 INPUT_KIND = Column("input_kind", comment="Types of input.")
 NOBODY = "(nobody)"
-"""Name for the owner of clients without an owner, in the table of owners."""
+"""Owner of clients without an owner, as named in the table of owners."""
 
 
 def refused_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
@@ -98,8 +98,8 @@ def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
-    """Return the cells for ``group``, all uses of an API by a client. ``bad`` contains the uses with the states in
-    question.
+    """Return the cells for ``group``, all uses of an API by a client. ``bad`` contains the uses in the states to
+    show.
     """
     api = target.apis.get(key)
     (worst, verdict), *_ = bad

@@ -1,1 +1,1 @@
-"""Tables derived from the tables of the sources, as functions on DataFrames."""
+"""Tables derived from the tables of the sources, as functions on tables of any engine."""

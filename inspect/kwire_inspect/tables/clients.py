@@ -117,7 +117,7 @@ class Clients(Generic[R]):
 
     @cached_property
     def table(self) -> R:
-        """Table with the columns ``columns.CLIENTS``. Requests of an unknown API have no ``api_key``. See
+        """Table with the columns ``columns.CLIENTS``, without ``api_key`` for requests of an unknown API. See
         :data:`KNOWN`.
         """
         return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE problem IS NULL", seen=self.counted)
@@ -188,10 +188,10 @@ def _one(condition: str) -> str:
 def counted(
     exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
-    """Reduce batches with ``EXCHANGE_COLUMNS`` to fewer rows of :data:`COUNTED`, from which ``clients`` creates the
-    same table.
+    """Yield fewer rows of :data:`COUNTED` for batches with ``EXCHANGE_COLUMNS``. ``clients`` makes the same table of
+    them.
 
-    If there are too many clients and connections, they are not added up, so that the memory does not grow.
+    If there are too many clients and connections, their counts are not added up, so that the memory does not grow.
     """
     kept: list[pa.Table] = []
     complete = True
@@ -206,9 +206,7 @@ def counted(
 
 
 def _tables(batches: Iterable[pa.RecordBatch], at_once: int) -> Iterator[pa.Table]:
-    """Yield all rows in tables of about ``at_once`` bytes. The last batch of a table may exceed this size, and the
-    last table may be smaller.
-    """
+    """Yield all rows in tables of ``at_once`` bytes. The last batch of a table may exceed this size."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

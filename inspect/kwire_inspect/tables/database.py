@@ -59,7 +59,7 @@ PREPARED = """
 Read = Callable[..., Iterable[pa.RecordBatch]]
 
 _PLACE = Struct("<cqq")
-"""Mark, offset and length of a long value in the file, both in bytes."""
+"""Mark, and the offset and length of a long value in the file, in bytes."""
 _SHORT, _LONG = b"\0", b"\1"
 """Marks at the beginning of stored binary values."""
 
@@ -87,9 +87,7 @@ class Database:
         return LocalTable(self, name)
 
     def view(self, text: str, tables: Iterable[LocalTable | LocalRows]) -> LocalTable:
-        """Return a view with the rows of a query on these tables. It runs on each read, because a copy would use
-        memory.
-        """
+        """Return a view of a query on these tables. It runs on each read, because a copy would use memory."""
         name = self._new()
         self.connection.execute(f"CREATE VIEW {name} AS {text}")
         return LocalTable(self, name, tables)

@@ -162,9 +162,7 @@ class ParquetTable:
         self._groups: Counter[str] = Counter()  # row groups of each partition in its open file
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows, small batches together, because a writer keeps the positions of all row groups until it is
-        closed.
-        """
+        """Write rows, small batches together. A writer keeps the positions of all row groups until it is closed."""
         from pyarrow import default_memory_pool
 
         from kwire_inspect.rows import BATCH_BYTES, by_bytes
@@ -255,8 +253,8 @@ def write_parquet(
     """Write the tables that functions create from all rows, each to ``folder/name``. Return the names of tables with
     rows.
 
-    A table without rows is not replaced. ``rows`` calls the function passed to it with all rows, or lets several
-    processes call it with some of the rows each. ``by_date`` partitions tables by the UTC date of ``time``.
+    A table without rows is not replaced. ``rows`` passes all rows to the function it is called with, or lets several
+    processes pass some of the rows each. ``by_date`` partitions tables by the UTC date of ``time``.
     """
     files = LocalFiles()
     with ExitStack() as stack:

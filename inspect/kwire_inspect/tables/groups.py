@@ -56,8 +56,8 @@ def _replayed(
     protocol: MessageRegistry = PROTOCOL,
     names: Names | None = None,
 ) -> R:
-    """Return the state after replaying each partition in one task: snapshots first, the newest last, then the log by
-    offset.
+    """Return the state after replaying each partition in one task: snapshots first, the newest one last, then the
+    log.
     """
     of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
     work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
@@ -124,11 +124,10 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
 
 
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Return the records of internal topics that cannot be decoded, such as those of a newer release. Other tables
-    skip them.
+    """Return a table of the records of internal topics that cannot be decoded, such as those of a newer release.
 
     For each ``topic``, ``kind`` and ``reason``, a row contains the number of ``records``, and the ``partition``,
-    ``offset``, ``source`` and ``position`` of the first one.
+    ``offset``, ``source`` and ``position`` of the first record. Other tables skip these records.
     """
     topics = ", ".join(f"'{topic}'" for topic in INTERNAL)
     internal = query(f"SELECT * FROM {{records}} WHERE topic IN ({topics})", records=records)

@@ -37,9 +37,7 @@ Structs = ExchangeStructs | RecordStructs
 
 
 def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBatch:
-    """Return the topic names in a column of messages, from the list ``topics`` in each message, or from the messages
-    themselves.
-    """
+    """Return the topic names in a column of messages, from their list ``topics``, or from the messages themselves."""
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:
         lists = compute.struct_field(messages, topics)
@@ -52,8 +50,7 @@ def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBat
 
 
 def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Return a table with the columns :data:`TOPICS` and a row for each topic id, from tables of EXCHANGES and
-    RECORDS.
+    """Return a table with the columns :data:`TOPICS` and a row for each topic id in tables of EXCHANGES and RECORDS.
 
     Names are in Metadata and CreateTopics responses, and in topic records of ``__cluster_metadata``. Topic ids are
     random 128-bit numbers, unique across clusters. Rows with a cluster take precedence.
@@ -81,8 +78,9 @@ def names_by_id(names: Relation) -> Names:
 
 @dataclass(frozen=True)
 class Typed:
-    """Converts the rows of one kind to a typed table, and fills in ``names`` of topics. Other rows are omitted. It
-    can be pickled.
+    """Converts the rows of one kind to a typed table with topic ``names`` filled in, and omits other rows.
+
+    It can be pickled.
     """
 
     structs: Structs

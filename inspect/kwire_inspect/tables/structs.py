@@ -1,5 +1,4 @@
-"""Converts Arrow batches with encoded messages to batches with structs. Workers use it for typed tables. Does not
-need Spark.
+"""Converts Arrow batches with encoded messages to batches with structs, for typed tables. Does not need Spark.
 
 Bytes that cannot be decoded become a null struct with a ``reason``. They never raise an error.
 """
@@ -174,7 +173,7 @@ def with_columns(
 
 
 def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
-    """Return the remaining columns, then ``reason`` unless it is one of them, then the new columns."""
+    """Return a schema with the remaining columns, then ``reason`` unless it is one of them, then the new columns."""
     gone = {*replaced, "problem", *(field.name for field in fields)}
     kept = [field for field in schema if field.name not in gone]
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
