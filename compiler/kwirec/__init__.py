@@ -1,4 +1,4 @@
-"""The kwire compiler: definitions of messages to typed Python codecs.
+"""The kwire compiler, which turns message definitions into typed Python codecs.
 
 ::
 
@@ -10,7 +10,7 @@
     if not report.has_errors():
         generate(loaded, paths, package="acme", out=Path("src"))
 
-The command ``kwirec`` does the same and prints the report. Names are imported on first use.
+The ``kwirec`` command does the same and prints the report. Names are imported on first use.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _MODULES = {
 __all__ = list(_MODULES)
 
 
-# Not by kwire_rules.lazy: builds of native wheels import this package where no other is found.
+# This does not use kwire_rules.lazy, because native wheel builds import this package without any other.
 
 
 def __getattr__(name: str) -> object:

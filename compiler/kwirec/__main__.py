@@ -1,4 +1,4 @@
-"""``python -m kwirec`` and the command ``kwirec``."""
+"""The entry point of ``python -m kwirec`` and of the ``kwirec`` command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from kwirec.diagnostics.columns import printable
 
 
 def main() -> None:
-    """Run the command line, or exit with a hint if the dependencies of the compiler are not installed."""
+    """Run the command line, or exit with a hint if the compiler's dependencies are not installed."""
     try:
         from kwirec.command import main as run
 

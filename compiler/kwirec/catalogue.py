@@ -1,6 +1,6 @@
-"""All diagnostic codes: lookup by number or name, the text of ``kwirec explain`` and the pages in ``docs/rules``.
+"""All diagnostic codes, with lookup by number or name, ``kwirec explain`` texts and the pages in ``docs/rules``.
 
-Codes are in the order of the passes, and codes of the validation pass in the order of its rules.
+Codes are listed in the order of the compiler passes, and codes of the validation pass in the order of its rules.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BLOCKS: Mapping[str, str] = {
     "K8": "Enums",
     "K9": "Templates of `kwirec emit`",
 }
-"""Titles of the groups of codes, by their first two characters."""
+"""Titles of the code groups, by the first two characters of their codes."""
 
 _WIDTH = 100
 BY_NAME: Mapping[str, Code] = {key: code for code in CODES for key in (code.number.lower(), code.name)}
@@ -52,7 +52,7 @@ def find(word: str) -> Code | None:
 
 
 def suggestion(word: str) -> str:
-    """``did you mean `K602`?`` for an unknown code, or an empty string."""
+    """Return a hint such as ``did you mean `K602`?`` for an unknown code, or an empty string."""
     return did_you_mean(word, (key for code in CODES for key in (code.number, code.name)))
 
 
@@ -72,7 +72,7 @@ def explain_text(code: Code) -> str:
 
 
 def page(code: Code) -> str:
-    """Return the explanation of a code as a page in Markdown."""
+    """Return the explanation of a code as a Markdown page."""
     parts = [
         f"# {code.number}: {code.name}",
         f"Severity: {_marks(code, '**')} · [all rules](README.md)",
@@ -98,7 +98,7 @@ def pages() -> dict[str, str]:
 
 
 def write_pages(folder: Path) -> None:
-    """Write all pages to ``folder`` and remove pages of codes that no longer exist."""
+    """Write all pages to ``folder`` and remove pages for codes that no longer exist."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = pages()
     for stale in sorted(folder.glob("K[0-9][0-9][0-9].md")):
@@ -128,7 +128,7 @@ def _index_lines() -> Iterator[str]:
 
 
 def _marks(code: Code, bold: str = "") -> str:
-    """``warning, relaxable, fixable``"""
+    """Return the severity and properties of a code, such as ``warning, relaxable, fixable``."""
     marks = {f"{bold}{code.severity.value}{bold}": True, "relaxable": code.relaxable, "fixable": code.fixable}
     return ", ".join(mark for mark, holds in marks.items() if holds)
 
@@ -165,7 +165,7 @@ def _fill(text: str) -> str:
 
 
 def _in_both(example: str, other: str = "") -> str:
-    """Return an example in its notation, and then in the other notation, if that can express it."""
+    """Return an example in its own notation, followed by the other notation if that can express it."""
     shown = [_fenced(example)]
     if other := other or in_other_notation(example):
         name = "JSON" if other.lstrip().startswith("{") else "the indentation notation"
@@ -174,9 +174,9 @@ def _in_both(example: str, other: str = "") -> str:
 
 
 def in_other_notation(example: str) -> str:
-    """Return an example in JSON in the indentation notation, or the reverse.
+    """Convert an example from JSON to the indentation notation or vice versa, and return its text.
 
-    The text is empty if the example is not a definition, or if its mistake is a mistake of the notation.
+    The text is empty if the example is not a definition, or if its mistake is specific to the notation.
     """
     if not example.startswith(("{", "/")):
         return ""

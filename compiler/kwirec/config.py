@@ -1,4 +1,4 @@
-"""The settings of a project in its ``pyproject.toml``: severities, and waivers for single findings.
+"""Reads a project's settings from ``pyproject.toml``: severities, and waivers for single findings.
 
 ::
 
@@ -11,8 +11,8 @@
     field = "Topics.Partitions.Private" # default: the message and all its fields
     reason = "tags from 10000 on are ours"
 
-``kwirec.diff.config`` reads the section of ``kwirec diff`` with the same functions. Both collect all mistakes and
-raise them together as ``ConfigError``.
+``kwirec.diff.config`` uses the same functions for the section of ``kwirec diff``. Both collect all mistakes and
+raise a single ``ConfigError``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SEVERITIES = tuple(severity.value for severity in Severity)
 
 
 class ConfigError(Exception):
-    """Invalid settings. ``problems`` has a sentence for each mistake."""
+    """Raised for invalid settings. ``problems`` contains a sentence for each mistake."""
 
     def __init__(self, path: Path, problems: list[str]) -> None:
         self.path = path
@@ -41,16 +41,16 @@ class ConfigError(Exception):
 
 
 def load_report(path: Path | None) -> Report:
-    """Return an empty report with the settings in ``[tool.kwirec]`` of a file; defaults without section or file.
+    """Return an empty report with the ``[tool.kwirec]`` settings of a file.
 
-    Raises :class:`ConfigError`.
+    Without the section or the file, the report has default settings. Raises :class:`ConfigError`.
     """
     if path is None:
         return Report()
     problems: list[str] = []
     section = read_section(path, "kwirec", problems)
     for key in section:
-        # Other parts of kwire may have settings here too, so only likely misspellings are mistakes.
+        # Other parts of kwire may have settings here, too, so only likely misspellings are reported.
         if key not in ("severity", "waivers") and (hint := did_you_mean(key, ("severity", "waivers"))):
             problems.append(f"[tool.kwirec] has no `{key}`; {hint}")
     report = Report(
@@ -63,7 +63,7 @@ def load_report(path: Path | None) -> Report:
 
 
 def read_section(path: Path, name: str, problems: list[str]) -> dict[str, Any]:
-    """Return the table ``[tool.NAME]`` of a TOML file, empty if it is missing."""
+    """Return the table ``[tool.NAME]`` of a TOML file, or an empty one if it is missing."""
     try:
         table: Any = tomllib.loads(read_regular(path).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
@@ -84,10 +84,10 @@ def read_waivers(
     resolve: Callable[[str], tuple[str, str]],
     problems: list[str],
 ) -> tuple[Waiver, ...]:
-    """Return the array of tables ``[[tool.NAME.waivers]]``.
+    """Return the waivers in the array of tables ``[[tool.NAME.waivers]]``.
 
-    ``code_key`` is the key that holds the waived code or rule. ``resolve`` maps its value to a code, or to an empty
-    string and an error text. ``optional`` lists the keys allowed besides ``code_key``, ``message`` and ``reason``.
+    ``code_key`` is the key of the waived code or rule. ``resolve`` returns the code for its value, or an empty string
+    and an error text. ``optional`` lists the keys allowed besides ``code_key``, ``message`` and ``reason``.
     """
     tables = section.get("waivers", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):

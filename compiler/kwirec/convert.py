@@ -1,7 +1,8 @@
-"""Definitions of either notation → files in the other: ``kwirec convert``.
+"""Converts definitions from either notation to the other, for ``kwirec convert``.
 
-JSON has a file for each message or enum, the indentation notation one for a request with its response. In the dialect
-of franz-go, files are numbered by api key, and enums and records have a file each, as its generator wants it.
+JSON has one file per message or enum. In the indentation notation, a request and its response share a file. In the
+dialect of franz-go, file names begin with the api key, and there is one file for enums and one for records, as its
+generator requires.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Definition = MessageDecl | EnumDecl
 
 @dataclass(frozen=True)
 class Converted:
-    """The files of a conversion by path, and which of them are not yet in the folder as they should be."""
+    """The converted files by path, and the paths of those that differ from the output folder."""
 
     texts: Mapping[str, str]
     changed: tuple[str, ...]
@@ -48,10 +49,10 @@ def convert(
     notation: Notation | None = None,
     check: bool = False,
 ) -> Converted | None:
-    """Write the definitions in ``paths`` to ``out``; with ``check`` only say what would change.
+    """Write the definitions in ``paths`` to ``out`` and return the files. With ``check``, write nothing.
 
-    ``None`` if the definitions have errors, which ``report`` has, as it has all that the notation cannot say. Raises
-    ``OSError``.
+    Return ``None`` if the definitions have errors. ``report`` receives these errors, and a finding for each part that
+    the notation cannot express. Raises ``OSError``.
     """
     placed: list[tuple[PurePosixPath, Document]] = []
     for path in paths:
@@ -80,7 +81,7 @@ def convert(
 
 
 def _check_names(schema: Schema, report: Report) -> None:
-    """Report invalid names of definitions: they become paths, and ``../Fetch`` would leave the folder."""
+    """Report invalid definition names. Names become paths, and ``../Fetch`` would be outside the folder."""
     subjects = Subjects(schema)
     for rule in (type_name, enum_name):
         for finding in rule.check(subjects):
@@ -88,14 +89,14 @@ def _check_names(schema: Schema, report: Report) -> None:
 
 
 def json_files(definitions: Iterable[tuple[PurePosixPath, Definition]]) -> dict[str, str]:
-    """Return a file for each definition, in the folder that it came from."""
+    """Return one file per definition, in the folder from which it came."""
     return {f"{folder / one.name.value}.json": json_definition(one) for folder, one in definitions}
 
 
 def krammar_files(
     definitions: Sequence[tuple[PurePosixPath, Definition]], report: Report, *, dialect: Dialect | None = None
 ) -> dict[str, str]:
-    """Return a file for each request with its response, and for each other definition."""
+    """Return one file for each request with its response, and for each other definition."""
     franz_go = dialect == "franz-go"
     if franz_go:
         definitions = _with_own_names(_of_some_version(definitions, report))
@@ -110,7 +111,7 @@ def krammar_files(
 def _of_some_version(
     definitions: Iterable[tuple[PurePosixPath, Definition]], report: Report
 ) -> Iterator[tuple[PurePosixPath, Definition]]:
-    """Yield the definitions without messages of no version, which would have all versions in franz-go's notation."""
+    """Yield all definitions except messages without versions, which would get all versions in franz-go's notation."""
     for folder, one in definitions:
         valid = one.valid_versions if isinstance(one, MessageDecl) else None
         if valid is None or valid.value != NONE:
@@ -121,12 +122,12 @@ def _of_some_version(
 
 
 def _in_order(group: Iterable[Definition]) -> list[Definition]:
-    """Sort requests before their responses."""
+    """Return the definitions sorted by name, with requests before their responses."""
     return sorted(group, key=lambda one: (_pair_name(one), one.type.value == "response"))
 
 
 def _pair_name(definition: Definition) -> str:
-    """``Fetch`` for both ``FetchRequest`` and ``FetchResponse``."""
+    """Return ``Fetch`` for both ``FetchRequest`` and ``FetchResponse``."""
     name, kind = definition.name.value, definition.type.value
     return name.removesuffix(kind.capitalize()) if kind in ("request", "response") else name
 
@@ -142,8 +143,9 @@ def _franz_go_file(definition: Definition) -> str:
 def _with_own_names(
     definitions: Iterable[tuple[PurePosixPath, Definition]],
 ) -> list[tuple[PurePosixPath, Definition]]:
-    """Return the definitions. A common struct gets the name of its message as a prefix if other structs have the same
-    name: to franz-go, names hold for all files.
+    """Return the definitions with unique names for common structs, because franz-go's names are global.
+
+    If common structs of several messages have the same name, each is prefixed with its message's name.
     """
     definitions = list(definitions)
     messages = [one for _, one in definitions if isinstance(one, MessageDecl)]
@@ -181,7 +183,7 @@ def _renamed(message: MessageDecl, names: Iterable[str]) -> MessageDecl:
 
 
 def _folder(path: Path, source: str) -> PurePosixPath:
-    """Return the folder of a source below the given path, empty for sources in archives and bundles."""
+    """Return a source's folder relative to ``path``, or an empty path for sources in archives and bundles."""
     if not path.is_dir() or "!" in source:
         return PurePosixPath()
     return PurePosixPath(source).relative_to(PurePosixPath(path.as_posix())).parent

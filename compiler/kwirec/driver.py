@@ -1,4 +1,4 @@
-"""Runs the passes in order: ``load`` turns paths into a checked schema, and ``generate`` writes the package.
+"""Runs the passes in order: ``load`` turns paths into a validated schema, and ``generate`` writes the package.
 
 The driver stops after a pass that reports errors.
 """
@@ -28,18 +28,18 @@ from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
 
 Phase = Callable[[str, int, int], None]
-"""Receives progress: the phase, the number of finished items and the total."""
+"""Receives progress: the phase, the number of finished items and the total number of items."""
 
 
 def quiet(phase: str, done: int, total: int) -> None:
-    """No progress."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
 class Loaded:
     """The result of ``load``.
 
-    ``schema`` is complete only if the report has no errors. If ``validated``, the rules were applied to it.
+    ``schema`` is complete only if the report has no errors. ``validated`` says whether the rules were applied to it.
     """
 
     documents: tuple[Document, ...]
@@ -57,10 +57,10 @@ def load(
     notation: Notation | None = None,
     dialect: Dialect | None = None,
 ) -> Loaded:
-    """Read, parse, resolve and validate the definitions in ``paths``. Findings go to ``report``.
+    """Read, parse, resolve and validate the definitions in ``paths``, and add findings to ``report``.
 
-    ``notation`` is the notation of files whose suffix does not determine it. ``dialect`` is the dialect of files in
-    the indentation notation.
+    ``notation`` applies to files whose suffix does not determine it. ``dialect`` applies to files in the indentation
+    notation.
     """
     started = time.perf_counter()
     sources, errors = read_all(paths, report)
@@ -68,7 +68,7 @@ def load(
 
 
 def read_all(paths: Sequence[Path], report: Report) -> tuple[list[Source], list[Source]]:
-    """Return the definitions in ``paths``, and the files of error codes beside them."""
+    """Return the definition files in ``paths``, and the error code files in these folders."""
     files = [file for path in paths if (file := path / "errors.json").is_file()]
     return read_sources(paths, report), read_sources(files, report)
 
@@ -83,7 +83,7 @@ def load_sources(
     dialect: Dialect | None = None,
     started: float = 0,
 ) -> Loaded:
-    """Parse, resolve and validate what :func:`read_all` returns."""
+    """Parse, resolve and validate the sources that :func:`read_all` returns."""
     documents = []
     for number, source in enumerate(sources, 1):
         documents.append(parse(source, report, notation=notation, dialect=dialect))
@@ -99,7 +99,7 @@ def load_sources(
 
 @dataclass(frozen=True, kw_only=True)
 class Generated:
-    """The summary of a generation. ``versions`` counts pairs of message and version."""
+    """The summary of a generator run. ``versions`` is the number of message versions."""
 
     messages: int
     versions: int
@@ -117,9 +117,9 @@ def generate(
     check: bool = False,
     phase: Phase = quiet,
 ) -> Generated:
-    """Generate ``package`` in the folder ``out``; with ``check``, only report what would change.
+    """Generate ``package`` in the folder ``out`` and return a summary. With ``check``, write nothing.
 
-    Raises :class:`OutputNotGeneratedError` if the folder of the package holds files that kwirec did not write.
+    Raises :class:`OutputNotGeneratedError` if the package folder contains files that kwirec did not write.
     """
     schema = loaded.schema
     layouts: Layouts = lower(schema)
@@ -148,6 +148,6 @@ def generate(
 
 
 def digest(loaded: Loaded) -> str:
-    """Return a digest of all definitions that does not depend on the order or names of the files."""
+    """Return a digest of all definitions that does not depend on file order or file names."""
     texts = sorted(hashlib.sha256(document.source.text.encode()).hexdigest() for document in loaded.documents)
     return hashlib.sha256("".join(texts).encode()).hexdigest()[:16]

@@ -1,7 +1,6 @@
-"""Any stage of the compiler as stable text, for ``kwirec dump --stage syntax|schema|layout`` and for tests.
+"""Dumps any compiler stage as stable text, for ``kwirec dump --stage syntax|schema|layout`` and for tests.
 
-Takes the result of a pass and returns lines with everything that later passes see of it, and nothing that changes
-from run to run.
+The text has everything that later passes use from the result of a pass, and nothing that changes from run to run.
 """
 
 from __future__ import annotations
@@ -32,20 +31,21 @@ from kwirec.versions import VersionRange
 
 
 def dump_syntax(documents: Iterable[Document]) -> str:
-    """Return the trees as written: an attribute on each line, in the order of the text, after its line and column."""
+    """Return the syntax trees as text, with one attribute per line in source order, after its line and column."""
     return _text(line for document in documents for line in _document(document))
 
 
 def dump_schema(schema: Schema) -> str:
-    """Return every message with its structs and fields: types resolved, ranges as declared, defaults typed. Enums are
-    last.
+    """Return all messages with their structs and fields as text, followed by the enums.
+
+    Types are resolved, ranges are as declared, and defaults are typed.
     """
     lines = [line for message in schema.messages for line in _message(message)]
     return _text([*lines, *(line for enum in schema.enums for line in _enum(enum))])
 
 
 def dump_layouts(schema: Schema, layouts: Layouts) -> str:
-    """Return every message with its layouts, each once, after its versions and its fingerprint."""
+    """Return each message with its distinct layouts as text. Versions and a fingerprint precede each layout."""
     return _text(line for message in schema.messages for line in _layouts(message, layouts.by_message[message.name]))
 
 
@@ -65,7 +65,7 @@ def _document(document: Document) -> Iterator[str]:
     for root in roots:
         for comment in root.comment.splitlines():
             yield f"{'':>9} {comment}"
-        head, *inner = _node(root, 0)  # a response has its key and versions from its request, above it
+        head, *inner = _node(root, 0)  # a response gets its key and versions from the request above it
         for span, depth, text in [head, *sorted(inner, key=lambda line: (line[0].start, line[1]))]:
             line, column = span.source.line_and_column(span.start)
             yield f"{f'{line}:{column}':>9} {'  ' * depth}{text}"
@@ -139,7 +139,7 @@ def _fields(struct: Struct) -> Iterator[str]:
 
 
 def _facts(**facts: object) -> Iterator[str]:
-    """Yield attributes that have a value, and flags by their names only."""
+    """Yield attributes that have a value, and the names of flags that are set."""
     for name, value in facts.items():
         if value:
             text = ",".join(value) if isinstance(value, tuple) else str(value)

@@ -1,6 +1,6 @@
-"""Replaces files of a folder together, so that a killed run or a full disk leaves no half-written file.
+"""Replaces several files of a folder without leaving half-written files if a run is killed or the disk is full.
 
-New files are written to :data:`STAGE` within the folder and then renamed, so that a full disk changes no file.
+New files are first written to :data:`STAGE` in the folder and then renamed, so a full disk does not change any file.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ STAGE = ".kwirec-stage"
 
 
 MAX_FILE = 16 << 20
-"""Maximum bytes to read of a file without definitions. Kafka's ``releases.json`` has 0.4 MB."""
+"""Maximum size, in bytes, of files other than definitions. Kafka's ``releases.json`` has 0.4 MB."""
 
 
 def read_regular(path: Path) -> bytes:
-    """Return the bytes of a regular file. Raises ``OSError`` for a pipe, socket or device, which may never end, and
-    for more than ``MAX_FILE`` bytes.
+    """Return the bytes of a regular file.
+
+    Raises ``OSError`` for more than ``MAX_FILE`` bytes, and for a pipe, socket or device, which may never end.
     """
     if path.exists() and not path.is_file():
         raise OSError(f"{path.as_posix()} is not a regular file")
@@ -33,15 +34,15 @@ def read_regular(path: Path) -> bytes:
 
 
 def holds(path: Path, text: str) -> bool:
-    """Return whether there is a file that has exactly this text."""
+    """Return whether the file exists and contains exactly this text."""
     return path.exists() and read_regular(path) == text.encode()
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Create ``folder``, wait until no other run writes to it, and remove the stage of one that was killed.
+    """Create ``folder``, wait until no other run writes to it, and remove the stage of a killed run.
 
-    Only the stage is protected on systems and file systems that cannot lock a folder.
+    Where folders cannot be locked, only the stage protects against simultaneous runs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
@@ -56,10 +57,10 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[str] = ()) -> None:
-    """Write ``texts`` by path, in this order, then remove ``removed`` and folders that become empty.
+    """Write ``texts`` by path, in this order, then remove ``removed`` and all folders that become empty.
 
-    Paths are relative to ``folder``, with ``/``. Raises ``OSError``: nothing has changed if the disk is full, or if a
-    path leads through a symbolic link.
+    Paths are relative to ``folder`` and use ``/``. Raises ``OSError``. If the disk is full or a path leads through a
+    symbolic link, no file has changed.
     """
     for path in (*texts, *removed):
         for parent in PurePosixPath(path).parents[:-1]:
@@ -72,12 +73,12 @@ def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[st
             (stage / str(number)).write_bytes(text.encode())
         for number, path in enumerate(texts):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            with suppress(OSError):  # a new file has no permissions to keep
+            with suppress(OSError):  # a new file has no permissions to preserve
                 shutil.copymode(folder / path, stage / str(number))
             (stage / str(number)).replace(folder / path)
         for path in removed:
             (folder / path).unlink()
-            with suppress(OSError):  # not empty, as the folder itself, which has the stage
+            with suppress(OSError):  # not empty, such as the folder itself, which contains the stage
                 os.removedirs((folder / path).parent)
     finally:
         shutil.rmtree(stage, ignore_errors=True)

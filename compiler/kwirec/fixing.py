@@ -1,7 +1,7 @@
-"""Definitions with findings → the same definitions with the fixes of the findings: ``kwirec check --fix``.
+"""Applies the fixes of findings to definitions, for ``kwirec check --fix``.
 
-Fixes that touch each other are applied in rounds: the definitions are checked again after each. Bundles and archives
-stay as they are.
+Adjacent fixes are applied in separate rounds, and the definitions are checked again after each round. Bundles and
+archives are not changed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from kwirec.formatting import Rewritten, is_bundled
 from kwirec.frontend.notation import Dialect, Notation
 
 MAX_ROUNDS = 100
-"""Maximum rounds of fixes. Only the last fixes of thousands that touch each other need more."""
+"""Maximum number of rounds. More would only be needed for hundreds of adjacent fixes."""
 
 
 @dataclass(frozen=True)
 class Fixed:
-    """The files after their fixes, the number of fixes, the schema, and the remaining findings."""
+    """The fixed files, the number of fixes, the loaded schema and the remaining findings."""
 
     files: Sequence[Rewritten]
     count: int
@@ -34,7 +34,7 @@ class Fixed:
 def fix_paths(
     paths: Sequence[Path], report: Report, *, notation: Notation | None = None, dialect: Dialect | None = None
 ) -> Fixed:
-    """Return the definitions in ``paths`` without the findings that have fixes. No file is written."""
+    """Apply all fixes to the definitions in ``paths`` and return the result. No file is written."""
     return fix_sources(*read_all(paths, report), report, notation=notation, dialect=dialect)
 
 
@@ -46,9 +46,9 @@ def fix_sources(
     notation: Notation | None = None,
     dialect: Dialect | None = None,
 ) -> Fixed:
-    """Return the sources without the findings that have fixes.
+    """Apply all fixes to the sources and return the result.
 
-    ``report`` has the severities and waivers of the project, and the findings about files that cannot be read.
+    ``report`` contains the project's severities and waivers, and findings about files that cannot be read.
     """
     originals = [*definitions, *error_codes]
     sources, count = originals, 0

@@ -1,6 +1,6 @@
-"""Definition files → the same definitions in one layout: ``kwirec fmt``.
+"""Formats definition files, for ``kwirec fmt``.
 
-Attributes, words and comments keep their order. Files with mistakes other than of indentation stay as they are.
+Attributes, words and comments keep their order. Files with mistakes other than wrong indentation are not changed.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from kwirec.frontend.krammar_indent import reindented
 from kwirec.frontend.notation import Notation
 
 BUNDLES = (*ARCHIVE_SUFFIXES, ".jsonl")
-"""Suffixes of files that hold many definitions for programs to read, and have no layout."""
+"""Suffixes of files with many definitions for programs, which are not formatted."""
 
 _BOM = BOM_UTF8.decode()
 
 STANDARD_INPUT = "standard input"
 
 _LOST = (codes.TRAILING_TOKENS, codes.REPEATED_ATTRIBUTE)
-"""Warnings about text in JSON that counts for nothing, and that a layout would have no place for."""
+"""Warnings about ignored JSON text, which formatting would drop."""
 
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A file with its text before and after."""
+    """A file with its old and new text."""
 
     source: Source
     text: str
@@ -53,16 +53,16 @@ class Rewritten:
 
 
 def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Rewritten]:
-    """Return the definition files in these files and folders, formatted, without bundles and archives.
+    """Return the formatted definition files in these files and folders, except bundles and archives.
 
-    Files with mistakes are left out, and ``report`` has the mistakes.
+    Files with mistakes are left out, and ``report`` receives the mistakes.
     """
     sources = read_sources(paths, report)
     return list(_formatted((one for one in sources if not is_bundled(one)), report, notation))
 
 
 def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Rewritten | None:
-    """Return the same for the content of one file, or ``None`` if it has mistakes."""
+    """Return the formatted content of one file, or ``None`` if it has mistakes, which ``report`` receives."""
     if len(data) > MAX_BYTES:
         report.add(
             codes.UNREADABLE, f"cannot read {STANDARD_INPUT}", Span(Source(STANDARD_INPUT, ""), 0, 0), TOO_MUCH
@@ -72,13 +72,13 @@ def format_bytes(data: bytes, report: Report, *, notation: Notation | None = Non
 
 
 def _has_bom(path: Path) -> bool:
-    """Return whether a file starts with the mark that some editors write before UTF-8."""
+    """Return whether a file begins with the byte order mark that some editors write in UTF-8 files."""
     with path.open("rb") as file:
         return file.read(len(BOM_UTF8)) == BOM_UTF8
 
 
 def replace_texts(files: Sequence[Rewritten]) -> None:
-    """Write the changed files. Those of a folder change together. Raises ``OSError``."""
+    """Write the changed files. The files of a folder are replaced together. Raises ``OSError``."""
     folders: dict[Path, dict[str, str]] = {}
     for one in files:
         if one.is_changed:
@@ -108,7 +108,7 @@ def _formatted(sources: Iterable[Source], report: Report, notation: Notation | N
 
 
 def _indented(source: Source) -> Source | None:
-    """Return the source with two spaces for each level; ``None`` if that does not mend all of its mistakes."""
+    """Return the source with two spaces per level, or ``None`` if this does not fix all of its mistakes."""
     text, report = reindented(source.text), Report()
     if text is None:
         return None
@@ -122,11 +122,11 @@ def _loses_text(report: Report) -> bool:
 
 
 def is_bundled(source: Source) -> bool:
-    """Return whether a source is a member of an archive, or a bundle."""
+    """Return whether a source is a bundle or a member of an archive."""
     members = tuple(f"{suffix}!" for suffix in ARCHIVE_SUFFIXES)
     return any(mark in source.name for mark in members) or source.name.endswith(BUNDLES)
 
 
 def _with_line_ends(text: str, before: str) -> str:
-    """Return ``text`` with the line ends of ``before``, Windows ends if its first line has one."""
+    """Return ``text`` with the line endings of ``before``, which are Windows endings if its first line has one."""
     return text.replace("\n", "\r\n") if re.match(r"[^\n]*\r\n", before) else text

@@ -19,25 +19,29 @@ PARTS = {
     MessageKind.COORDINATOR_KEY: "key",
     MessageKind.COORDINATOR_VALUE: "value",
 }
-"""The part of a page that a message is. Anchors begin with it: ``#request-v12.topics``."""
+"""The part of a page that shows a message of each kind. Anchors begin with it: ``#request-v12.topics``."""
 
 
 def part_of(message: Message) -> str:
-    """Return the beginning of a message's anchors."""
+    """Return the prefix of a message's anchors."""
     named = python_name(message.name) if message.kind is MessageKind.HEADER else "message"
     return PARTS.get(message.kind, named)
 
 
 def place_of(message: Message, version: int | None = None, before: int | None = None, *, field: str = "") -> str:
-    """Return a message, in a version, or what it changed since version ``before``; and a field, by its names in snake
-    case: ``api/fetch.html#request-v16-vs-11.topics.partitions``.
+    """Return the link to a message, one of its versions, or the changes between versions ``before`` and ``version``.
+
+    With ``field``, a path in snake case, the link leads to this field:
+    ``api/fetch.html#request-v16-vs-11.topics.partitions``.
     """
     return message_place(module_path(message), part_of(message), version, before, field)
 
 
 def field_place(message: Message, path: str) -> str:
-    """Return the place of a field whose path is ``Topics.Partitions``: ``topics.partitions``. A path that begins with
-    a common struct leads to the first field of this struct that has it. Empty if the page does not have the field.
+    """Return the place of a field: ``topics.partitions`` for the path ``Topics.Partitions``.
+
+    If a path begins with a common struct, the place is in the first field of this type. Return ``""`` if the page
+    does not show the field.
     """
     first, _, rest = path.partition(".")
     places = {place: base_type(field.type) for place, field, _ in field_places(message)}
@@ -49,9 +53,7 @@ def field_place(message: Message, path: str) -> str:
 def field_places(
     message: Message, struct: Struct | None = None, versions: VersionRange | None = None, prefix: str = ""
 ) -> Iterator[tuple[str, Field, VersionRange]]:
-    """Yield the places of the fields that some version has, outer ones first, each with its field and these
-    versions.
-    """
+    """Yield the place, field and versions of each field that some version has. Outer fields precede inner fields."""
     for field in (struct or message.root).fields:
         if live := field.versions.intersect(message.valid if versions is None else versions):
             place, base = f"{prefix}{python_name(field.name)}", base_type(field.type)
@@ -61,17 +63,17 @@ def field_places(
 
 
 def anchor(text: str) -> str:
-    """Return a text as an ``id`` and the end of a link: letters, digits, ``.``, ``_`` and ``-``."""
+    """Return a text as an HTML ``id`` and link target of ASCII letters, digits, ``.``, ``_`` and ``-``."""
     return "".join(c if c.isascii() and (c.isalnum() or c in "._") else "-" for c in text)
 
 
 def enum_place(enum: str, value: str | None = None) -> str:
-    """Return an enum or one of its values: ``enums.html#IsolationLevel.READ_COMMITTED``."""
+    """Return the link to an enum or one of its values: ``enums.html#IsolationLevel.READ_COMMITTED``."""
     return f"enums.html#{anchor(enum)}{f'.{anchor(value)}' if value else ''}"
 
 
 def linked(diagnostics: Iterable[Diagnostic], schema: Schema, base: str) -> Iterator[Diagnostic]:
-    """Yield the findings, each with the address of its subject if the guide at ``base`` has a page for it."""
+    """Yield the findings, each with a link to its subject if the guide at ``base`` has a page for the subject."""
     messages = {message.name: message for message in schema.messages if message.valid}
     enums = {enum.name: {value.name for value in enum.values} for enum in schema.enums}
     for one in diagnostics:

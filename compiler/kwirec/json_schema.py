@@ -1,7 +1,7 @@
-"""A JSON Schema of definition files in JSON, for editors: ``kwirec schema``.
+"""Makes a JSON Schema for editors of JSON definition files, for ``kwirec schema``.
 
-It is made from the table of attributes in ``frontend/syntax`` and accepts what the parser accepts. Rules about the
-meaning of definitions stay with ``kwirec check``.
+The schema is derived from the attribute table in ``frontend/syntax`` and accepts the same files as the parser. Rules
+about the meaning of definitions are left to ``kwirec check``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kwirec.validation.messages import LISTENERS, SENT_TO
 from kwirec.versions import VersionRange
 
 DIALECT: Final = "http://json-schema.org/draft-07/schema#"
-"""The draft that VS Code and PyCharm support best."""
+"""The JSON Schema draft that VS Code and PyCharm support best."""
 
 ABOUT: Mapping[type, Mapping[str, str]] = {
     MessageDecl: {
@@ -90,7 +90,7 @@ ABOUT: Mapping[type, Mapping[str, str]] = {
         "about": "One line about the value.",
     },
 }
-"""The description of each attribute, which editors show."""
+"""The attribute descriptions that editors show."""
 
 _DIGITS = "[0-9]{1,99}"
 _RANGE = rf"\s*(?:none|{_DIGITS}(?:-{_DIGITS}|\+)?)\s*"
@@ -107,7 +107,7 @@ _NODES = {FieldDecl: "field", StructDecl: "struct", EnumValueDecl: "enumValue"}
 
 
 def _nodes(node: type) -> dict[str, Any]:
-    """Return the schema of a list. Kafka's reader accepts a single object as a list of one."""
+    """Return the schema of a list. Kafka's reader accepts a single object as a list with one item."""
     item = {"$ref": f"#/definitions/{_NODES[node]}"}
     return {"anyOf": [{"type": "array", "items": item}, item, {"type": "null"}]}
 
@@ -138,11 +138,11 @@ _KNOWN: Mapping[tuple[type, str], dict[str, Any]] = {
     (MessageDecl, "listeners"): {**_TEXTS, "items": {"anyOf": [{"enum": [*LISTENERS]}, {"type": "string"}]}},
     (FieldDecl, "entityType"): {"anyOf": [{"enum": [*ENTITY_TYPES]}, {"type": "string"}]},
 }
-"""Attributes whose values an editor can list. Lists of values that other protocols extend accept all texts."""
+"""Schemas of attributes with known values, for completion. They accept any string if protocols can add values."""
 
 
 def definitions_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a definition file without its comments."""
+    """Return the JSON Schema of a definition file without comments."""
     is_reserved = {"properties": {"validVersions": {"pattern": r"^\s*none\s*$"}}, "required": ["validVersions"]}
     fields = {"if": is_reserved, "else": {"required": ["fields"]}}
     has_versions = {"anyOf": [{"required": ["versions"]}, {"required": ["taggedVersions"]}]}
@@ -165,7 +165,7 @@ def definitions_schema() -> dict[str, Any]:
 
 
 def schema_text() -> str:
-    """Return the JSON Schema as the text of a file."""
+    """Return the JSON Schema as JSON text."""
     return json_text(definitions_schema(), levels=9, indent=2) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""JSON for files that people read and compare: one fact on each line."""
+"""Writes JSON that people read and compare, with one fact per line."""
 
 from __future__ import annotations
 
@@ -12,18 +12,16 @@ from kwire_rules import printable
 WIDTH: Final = 118
 
 NOTHING: Final = object()
-"""Value of comments without a value: comments after the last item of a list, or after the last attribute."""
+"""The value of a :class:`Commented` whose comments follow the last item of a list or the last attribute."""
 
 
 class Written(str):
-    """A number as it was written, such as ``0x7f``."""
+    """A number in its original spelling, such as ``0x7f``."""
 
 
 @dataclass(frozen=True)
 class Commented:
-    """A value with comments as lines: the comments before its attribute or item, and a comment after it on its
-    line.
-    """
+    """A value with the comment lines before its attribute or item, and the comment after it on the same line."""
 
     value: object
     before: tuple[str, ...] = ()
@@ -31,12 +29,12 @@ class Commented:
 
 
 def json_line(value: object) -> str:
-    """``value`` as JSON in one line, with escapes for all characters that a terminal would act on."""
+    """Return ``value`` as JSON on one line, with non-printable characters escaped."""
     return printable(json.dumps(value, ensure_ascii=False))
 
 
 def json_text(value: object, *, levels: int, indent: int) -> str:
-    """``value`` as JSON, with a line for each item of its outer ``levels`` unless all items are plain values."""
+    """Return ``value`` as JSON. Values in the outer ``levels`` have one line per item if they are nested."""
     items: list[tuple[str, object]] = []
     if isinstance(value, dict):
         items = [(f"{json_line(str(key))}: ", item) for key, item in value.items()]
@@ -51,8 +49,9 @@ def json_text(value: object, *, levels: int, indent: int) -> str:
 
 
 def definition_text(definition: Mapping[str, object]) -> str:
-    """Return a definition file: a line for each attribute of the definition, and each object below laid out by
-    ``object_lines``. Values may be :class:`Commented`.
+    """Return the text of a definition file, with one line per attribute of the definition.
+
+    Nested objects are formatted by ``object_lines``. Values may be :class:`Commented`.
     """
     lines = ["{"]
     members, rest = _apart(definition.items())
@@ -68,8 +67,9 @@ def definition_text(definition: Mapping[str, object]) -> str:
 
 
 def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *, width: int = WIDTH) -> Iterator[str]:
-    """Yield an object on as few lines as ``width`` allows, the objects of its lists on lines of their own, and a new
-    line after each comment.
+    """Yield an object on as few lines as ``width`` allows.
+
+    Objects in its lists are on separate lines, and each comment ends a line.
     """
     members, rest = _apart(node.items())
     closing, start = f" }}{end}", f"{indent} "
@@ -95,9 +95,7 @@ def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *,
 
 
 def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, closing: str) -> Iterator[str]:
-    """Yield the last lines of an object. ``line`` is the beginning of its last line, unless the object
-    ``is_empty``.
-    """
+    """Yield the last lines of an object. ``line`` begins the last line, and ``is_empty`` says that it has no text."""
     if not is_empty:
         yield line if has_members or comments else f"{line} {closing.lstrip()}"
     yield from comments
@@ -106,7 +104,7 @@ def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, clos
 
 
 def is_nested(value: object) -> TypeGuard[list[object]]:
-    """Return whether a value is a list with objects or comments."""
+    """Return whether a value is a list that contains objects or comments."""
     return isinstance(value, list) and any(isinstance(item, Mapping | Commented) for item in value)
 
 
@@ -125,7 +123,7 @@ def _items(items: list[object], indent: str, width: int) -> Iterator[str]:
 
 
 def _apart(items: Iterable[tuple[str, object]]) -> tuple[list[tuple[str, Commented]], tuple[str, ...]]:
-    """Return the values with their names and comments, and the comments after the last of them."""
+    """Return the values with their names and comments, and the comments after the last value."""
     every = [(name, value if isinstance(value, Commented) else Commented(value)) for name, value in items]
     rest = (one.before for _, one in every if one.value is NOTHING)
     return [(name, one) for name, one in every if one.value is not NOTHING], next(rest, ())

@@ -1,4 +1,4 @@
-"""Untrusted text → Markdown as GitHub renders it: shown as it is, on one line, without links, mentions or HTML."""
+"""Escapes untrusted text for GitHub Markdown, which then shows it literally, without links, mentions or HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]")
 
 
 def code(text: str) -> str:
-    """Return a code span, also in tables. Text that could end it becomes an element of entities instead."""
+    """Return a code span that also works in tables. Text that could end it becomes an HTML element with entities."""
     text = printable(text)
     if text and not re.search("[`|]", text):
         return f"`{text}`"
@@ -19,10 +19,11 @@ def code(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a sentence with its parts in backticks as code. In code, ``@`` and ``#`` refer to no person and no
-    issue.
+    """Return a sentence as Markdown, with its parts in backticks as code.
+
+    In code, ``@`` and ``#`` do not refer to people or issues.
     """
     *parts, last = printable(text).split("`")
-    if len(parts) % 2:  # a backtick without its partner
+    if len(parts) % 2:  # an unmatched backtick
         last = f"{parts.pop()}`{last}"
     return "".join(code(part) if index % 2 else escaped(part) for index, part in enumerate([*parts, last]))

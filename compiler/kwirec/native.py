@@ -1,8 +1,8 @@
-"""Compiles the runtime and a generated package with mypyc, and lists the modules that stay interpreted, and why.
+"""Compiles the runtime and a generated package with mypyc, and explains which modules stay interpreted.
 
-The sources are compiled unchanged: emitted modules are plain typed Python (docs/decisions/codecs.md). Each
-becomes a library next to its source, which Python prefers to the source. ``compile_in_place`` does that;
-``build_native`` does it in a copy. docs/decisions/native.md has the reasons.
+The sources are compiled unchanged, because emitted modules are plain typed Python (docs/decisions/codecs.md). With
+``compile_in_place``, each becomes a library next to its source, and Python imports the library. ``build_native``
+compiles a copy. docs/decisions/native.md gives the reasons.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ RUNTIME: tuple[str, ...] = (
     *("columns/messages", "columns/records", "columns/rows"),
     *(f"connection/{name}" for name in CONNECTION),
 )
-"""The modules of ``kwire`` that are compiled: what emitted codecs call on their fast path, the messages that are
-written by hand, whole frames, and the loops over records and columns."""
+"""The modules of ``kwire`` that are compiled: functions on the fast path of codecs, handwritten messages, frames,
+and loops over records and columns."""
 
 INTERPRETED: Mapping[str, str] = {
     "__init__": "names only",
@@ -65,22 +65,22 @@ INTERPRETED: Mapping[str, str] = {
     "request_log": "reads text; all its time is spent in json and json_form",
     "connection": "all except what sees every frame: the two ends, which wait for the network, and other protocols",
 }
-"""The modules of ``kwire`` that are not compiled, each with the reason."""
+"""The modules of ``kwire`` that are not compiled, with the reasons."""
 
 MARKER = ".kwirec-native"
-"""The file by which a copy of an earlier build is known."""
+"""The file that identifies the copy of an earlier build."""
 
 SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
-"""How libraries for this Python end."""
+"""The suffix of extension modules for this Python."""
 
 CONSTRUCTOR = re.compile(r"^(new_\w+) = constructor\(\s*\w+(?:,\s*without=\(([^)]*)\))?", re.M)
-"""The line of a codec module that makes a function ``new_X``. Its parameters are all fields except ``without``."""
+"""Matches the line of a codec module that makes ``new_X``. Its parameters are all fields except ``without``."""
 
 LEVEL = 1
-"""The optimisation level of the C compiler."""
+"""The C compiler's optimisation level."""
 
 LOOPS = ("kwire.columns",)
-"""Packages of loops over numbers and bytes. The C compiler optimises these as far as it can, which gains a fifth."""
+"""Packages with loops over numbers and bytes. Full optimisation by the C compiler makes them a fifth faster."""
 
 SETUP = """\
 import sys
@@ -132,13 +132,14 @@ build_ext --inplace --build-lib={work}/lib --build-temp={work}/objects"""
 
 
 class BuildError(Exception):
-    """mypyc or the C compiler failed; the message is their output."""
+    """Raised when mypyc or the C compiler fails, with their output as its message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A compiled build: sources, and a library or two for each. ``size`` is the size of all libraries in bytes. To
-    import a copy, put ``folder`` first on ``sys.path``.
+    """A compiled build, with one or two libraries per source. ``size`` is the total size of the libraries in bytes.
+
+    To import a copy, put ``folder`` first on ``sys.path``.
     """
 
     folder: Path
@@ -150,7 +151,7 @@ class Build:
 
 
 def codec_modules(package: Path) -> list[str]:
-    """Return the codec modules of a generated package, as paths relative to it without suffix, largest first."""
+    """Return the relative paths of a package's codec modules, without suffix and with the largest module first."""
     found = [path for path in package.rglob("*.py") if CONSTRUCTOR.search(path.read_text("utf-8"))]
     ordered = sorted(found, key=lambda path: (-path.stat().st_size, path))
     return [path.relative_to(package).with_suffix("").as_posix() for path in ordered]
@@ -165,7 +166,7 @@ def build_native(
     level: int = LEVEL,
     jobs: int = os.cpu_count() or 1,
 ) -> Build:
-    """Compile the runtime and ``modules`` of a generated package in ``target``, which is replaced."""
+    """Compile the runtime and ``modules`` of a generated package in ``target``, whose earlier build is replaced."""
     _copy((runtime, runtime.with_name("kwire_rules"), package), target)
     folders = [target / runtime.name, target / package.name]
     return compile_in_place(*folders, modules=modules, work=target / "build", level=level, jobs=jobs)
@@ -181,30 +182,29 @@ def compile_in_place(
     level: int = LEVEL,
     jobs: int = os.cpu_count() or 1,
 ) -> Build:
-    """Compile the runtime and ``modules`` of a generated package into libraries next to their sources, and ``also``
-    modules of other packages, by folder.
+    """Compile the runtime and ``modules`` of a generated package into libraries next to their sources.
 
-    Sources that did not change since the previous build are not compiled again. ``work`` has its intermediate files.
-    Libraries of other modules, from earlier builds, are removed.
+    ``also`` maps folders of other packages to modules that are compiled, too. ``work`` contains intermediate files,
+    so that unchanged sources are not compiled again. Libraries of other modules from earlier builds are removed.
     """
     start = time.perf_counter()
     named = {folder.resolve(): names for folder, names in {runtime: RUNTIME, package: modules, **also}.items()}
     work, folders = work.resolve(), [*named]
     files = [folder / f"{name}.py" for folder, names in named.items() for name in names]
     digests = _digests(files)
-    # The folder of the build determines the source paths in the tracebacks of its libraries.
+    # The build folder determines the source paths in tracebacks from the libraries.
     root = Path(os.path.commonpath([folder.parent for folder in folders]))
     _prepare(work, root, folders, files, level)
     options = [option.format(work=work) for option in COMMANDS.split()]
     command = [sys.executable, str(work / "setup.py"), *options, f"--parallel={jobs}"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if 'File "mypyc/' in done.stderr and (work / "mypy").exists():
-        # mypyc (2.4) does not keep in its cache which attributes have no value that stands for "undefined", and fails
-        # where an unchanged module has some: see docs/decisions/native.md.
+        # mypyc (2.4) does not cache which attributes lack a value for "undefined", and fails if an unchanged module
+        # has such attributes. See docs/decisions/native.md.
         shutil.rmtree(work / "mypy")
         done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode:
-        if not (work / "archive").exists():  # mypyc names the files of its runtime only for modules that it compiles
+        if not (work / "archive").exists():  # mypyc only names the files of its runtime for modules that it compiles
             (work / "tools.txt").unlink()
         raise BuildError(_complaints(done.stdout + done.stderr))
     expected = {file.with_name(file.stem + ending + SUFFIX) for file in files for ending in ("", "__mypyc")}
@@ -222,12 +222,12 @@ def compile_in_place(
 
 
 def libraries(folder: Path) -> Iterator[Path]:
-    """Return the libraries for this Python in ``folder`` and below."""
+    """Return all libraries for this Python in ``folder`` and its subfolders."""
     return folder.rglob(f"*{SUFFIX}")
 
 
 def outdated(work: Path) -> list[Path]:
-    """Return the sources that are not as they were when they were compiled in place with this ``work``."""
+    """Return the sources that changed after they were compiled in place with this ``work`` folder."""
     record = work / "sources.json"
     then: dict[str, str] = json.loads(record.read_text("utf-8")) if record.exists() else {}
     return [Path(name) for name, digest in _digests(map(Path, then)).items() if digest != then[name]]
@@ -238,9 +238,7 @@ def _digests(files: Iterable[Path]) -> dict[str, str]:
 
 
 def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Path], level: int) -> None:
-    """Return the script of the build and mypy's configuration; after a change of either's tools the work starts
-    anew.
-    """
+    """Write the build script and mypy's configuration. If the tools changed, remove all earlier work."""
     work.mkdir(parents=True, exist_ok=True)
     operations = hashlib.sha256(Path(__file__).with_name("native_ops.py").read_bytes()).hexdigest()
     versions = [importlib.metadata.version(name) for name in ("mypy", "setuptools")]
@@ -251,7 +249,7 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         work.mkdir()
         stamp.write_text(tools, "utf-8")
 
-    def there(path: Path) -> str:  # relative: in mypy_path the colon of a Windows drive is a separator
+    def there(path: Path) -> str:  # relative, because mypy_path would split at the colon of a Windows drive
         return Path(os.path.relpath(path, root)).as_posix()
 
     paths = ":".join(dict.fromkeys(there(folder.parent) for folder in folders))
@@ -273,7 +271,7 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
         loops=LOOPS,
         loop_flags=[] if sys.platform == "win32" else ["-O3"],
         target=there(work / "c"),
-        # Calls within a library are direct, and functions without calls are left out.
+        # Calls within a library are direct, and unused functions are left out.
         flags=["-fvisibility=hidden", "-ffunction-sections", "-fdata-sections"] if gnu else [],
         link_flags=["-Wl,--gc-sections", "-Wl,-s"] if gnu else [],
         packages={folder.name: there(folder) for folder in folders},
@@ -282,8 +280,8 @@ def _prepare(work: Path, root: Path, folders: Sequence[Path], files: Sequence[Pa
 
 
 def _constructors(folder: Path, files: Sequence[Path]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the full names of the functions ``new_X`` in the files of the package ``folder``, and the fields that are
-    not among their parameters.
+    """Yield the full name of each function ``new_X`` in the package ``folder``, and the fields that are not among its
+    parameters.
     """
     for file in files:
         if file.is_relative_to(folder):
@@ -293,7 +291,7 @@ def _constructors(folder: Path, files: Sequence[Path]) -> Iterator[tuple[str, tu
 
 
 def _include_flags(header: Path) -> list[str]:
-    """Include ``header`` before all else. The way it frees objects skips variables that are not used then."""
+    """Return compiler flags that include ``header`` first and silence warnings about the way it frees objects."""
     if sys.platform == "win32":
         return [f"/FI{header}"]
     return ["-include", str(header), "-Wno-maybe-uninitialized", "-Wno-sometimes-uninitialized"]
@@ -312,7 +310,7 @@ def _copy(sources: Sequence[Path], target: Path) -> None:
 
 
 def _complaints(text: str) -> str:
-    """Return the lines that report errors, or the last ones if none does."""
+    """Return the lines that report errors, or the last 30 lines if there are none."""
     lines = text.splitlines()
     errors = [line for line in lines if re.search(r"\berror\b", line) and not line.startswith("gcc ")]
     return "\n".join(errors or lines[-30:])

@@ -1,6 +1,6 @@
-"""Facts about emitted code that let mypyc make better C of it; see docs/decisions/native.md.
+"""Facts about emitted code with which mypyc generates better C code. See docs/decisions/native.md.
 
-The operations are functions of ``native_ops.h``. Only the script of a native build imports this module.
+The operations are functions in ``native_ops.h``. Only the script of a native build imports this module.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from mypyc.irbuild.specialize import specialize_function, specializers
 from mypyc.primitives.registry import ERR_NEG_INT, custom_op, function_op, method_op
 
 PLACE: list[RType] = [bytes_rprimitive, int64_rprimitive, int64_rprimitive]
-"""Data and two positions, or a position and a count."""
+"""Argument types for data with two positions, or with a position and a count."""
 
 DECODE_SLICE = custom_op(PLACE, str_rprimitive, "KwireOps_DecodeSlice", ERR_MAGIC)
 REUSE_MEMORY = custom_op([object_rprimitive], c_int_rprimitive, "KwireOps_ReuseMemory", ERR_NEVER)
@@ -58,12 +58,12 @@ WRITE_SLICE = custom_op([bytes_writer_rprimitive, *PLACE], none_rprimitive, "Kwi
 MAKE_UUID = custom_op(PLACE, object_rprimitive, "KwireOps_MakeUuid", ERR_MAGIC)
 
 CLOSED: dict[str, str] = {}
-"""Source paths of modules whose classes have no subclasses in other modules, by module."""
+"""By module name, the source paths of modules whose classes have no subclasses in other modules."""
 
 
 def register(constructors: Mapping[str, Sequence[str]]) -> None:
-    """Make mypyc use the operations for all that it compiles from now on. ``constructors`` are the full names of
-    functions ``new_X`` of emitted modules, and the fields that are not parameters."""
+    """Make mypyc use the operations in all modules that it compiles from now on. ``constructors`` maps the full names
+    of emitted functions ``new_X`` to the fields that are not parameters."""
     specializers[("decode", bytes_rprimitive)].insert(0, decode_slice)
     specializers.setdefault(("write", bytes_writer_rprimitive), []).insert(0, write_slice)
     specialize_function("kwire.uuids.Uuid")(make_uuid)
@@ -102,13 +102,13 @@ def register(constructors: Mapping[str, Sequence[str]]) -> None:
 
 
 def decode_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """``data[start:end].decode()``: mypyc makes the bytes first."""
+    """Compile ``data[start:end].decode()``, for which mypyc would first create the bytes."""
     place = None if expr.args or not isinstance(callee, MemberExpr) else _slice(builder, callee.expr)
     return builder.call_c(DECODE_SLICE, place, expr.line) if place else None
 
 
 def write_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """``out.write(data[start:end])``: mypyc makes the bytes first."""
+    """Compile ``out.write(data[start:end])``, for which mypyc would first create the bytes."""
     if not isinstance(callee, MemberExpr) or expr.arg_kinds != [ARG_POS]:
         return None
     place = _slice(builder, expr.args[0], before=callee.expr)
@@ -116,7 +116,7 @@ def write_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | 
 
 
 def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """``Uuid(data[start:end])``: mypyc makes the bytes first, and calls the class as Python does."""
+    """Compile ``Uuid(data[start:end])``, for which mypyc would create the bytes and make a Python call."""
     place = _slice(builder, expr.args[0]) if len(expr.args) == 1 else None
     if not place:
         return None
@@ -124,8 +124,9 @@ def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | No
 
 
 def _slice(builder: IRBuilder, node: Expression, before: Expression | None = None) -> list[Value] | None:
-    """Return the values of ``data[start:end]``, after the value of another expression if given, if both positions are
-    native numbers and ``data`` is bytes.
+    """Return the values of ``data``, ``start`` and ``end`` if ``node`` slices bytes at native integers, or ``None``.
+
+    The value of ``before``, if given, comes first.
     """
     if not isinstance(node, IndexExpr) or not isinstance(node.index, SliceExpr):
         return None
@@ -139,7 +140,7 @@ def _slice(builder: IRBuilder, node: Expression, before: Expression | None = Non
 
 
 def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr, without: Sequence[str]) -> Value | None:
-    """``new_X(…)``: an object is made and its attributes are stored, as ``X.__init__`` does, which is not called."""
+    """Compile ``new_X(…)`` by creating the object and storing its attributes without a call of ``X.__init__``."""
     made = builder.node_type(expr)
     if not isinstance(made, RInstance) or set(expr.arg_kinds) - {ARG_POS}:
         return None
@@ -160,9 +161,7 @@ def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr, without: Sequ
 
 
 def _initial(builder: IRBuilder, expr: CallExpr) -> Iterator[tuple[str, str, Expression]]:
-    """Yield the values that ``__init__`` stores: the attribute, its parameter, and the value without the
-    parameter.
-    """
+    """Yield each attribute that ``__init__`` stores, its parameter, and the value if the parameter is not passed."""
     made = get_proper_type(builder.types[expr])
     assert isinstance(made, Instance)
     init = made.type.names["__init__"].node
@@ -185,9 +184,8 @@ def _initial(builder: IRBuilder, expr: CallExpr) -> Iterator[tuple[str, str, Exp
 def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
     """Declare at the end of a module that its classes have no subclasses in other modules.
 
-    mypyc cannot know this in a library of one module. With it, mypyc knows that the attributes that ``__init__`` sets
-    always exist. It then neither looks for a value before it sets an attribute, nor for a missing value before a
-    read.
+    mypyc cannot know this when it compiles a single module. With this fact, it knows that attributes set in
+    ``__init__`` always exist. It then does not check for an old value before a write, or a missing one before a read.
     """
     classes = _classes(builder)
     CLOSED[builder.module_name] = builder.module_path
@@ -198,7 +196,7 @@ def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value 
 
 
 def finish_class(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """``constructor(X)`` at the end of a module of codecs: objects of ``X`` also take the memory of freed ones."""
+    """Compile ``constructor(X)`` at the end of a codec module, so that new objects reuse the memory of freed ones."""
     cls = expr.args[0]
     assert isinstance(cls, RefExpr)
     builder.call_c(REUSE_MEMORY, [builder.load_native_type_object(cls.fullname)], expr.line)
@@ -210,12 +208,10 @@ def _classes(builder: IRBuilder) -> list[ClassIR]:
 
 
 def call_init(cls: ClassIR, init: FuncIR, emitter: Emitter) -> str:
-    """Emit the initializer of a class and the function that Python calls for a new object, and return their names in
-    C.
+    """Emit the initializer of a class and the function that Python calls for a new object, and return their C names.
 
-    Classes that can be pickled are made without their ``__init__``, and mypyc (2.4) does not call it here either.
-    Calls of classes of closed modules pass their arguments like calls of functions. By itself mypyc makes a tuple and
-    a dict of them.
+    mypyc (2.4) does not call ``__init__`` for classes that can be pickled, so this initializer calls it. Calls of
+    classes in closed modules pass arguments as function calls do, instead of as a tuple and a dict.
     """
     name = _emit_init(cls, init, emitter)
     path = CLOSED.get(cls.module_name)

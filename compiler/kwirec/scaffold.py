@@ -1,5 +1,6 @@
-"""A name → a folder with a small protocol, its tests and its Makefile, or with templates and their test, from
-``templates/new``; and a workflow that checks pull requests.
+"""Creates new projects from ``templates/new``: a small protocol with tests and a Makefile, or templates with a test.
+
+It also creates a workflow that checks pull requests.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FILES: Mapping[str, str] = {
     ".gitignore": "gitignore",
     "tests/test_{name}.py": "test_protocol.py",
 }
-"""The path of each file → its template."""
+"""File paths and their templates."""
 
 DEFINITIONS: Mapping[Notation, Mapping[str, str]] = {
     "json": {
@@ -33,21 +34,20 @@ DEFINITIONS: Mapping[Notation, Mapping[str, str]] = {
     },
     "krammar": {"defs/Order.krm": "Order.krm"},
 }
-"""The same for the definitions in each notation, with their JSON Schema for editors."""
+"""The paths and templates of the definitions in each notation, and of their JSON Schema for editors."""
 
 TEMPLATES: Mapping[str, str] = {
     name: f"templates/{name}"
     for name in ("README.md", "emit.toml", "index.md.jinja", "message.md.jinja", "test_templates.py")
 }
-"""The same for a folder of templates for ``kwirec emit``."""
+"""The paths and templates of a template folder for ``kwirec emit``."""
 
 
 def create(name: str, folder: Path, notation: Notation = "json", *, templates: bool = False) -> list[Path]:
-    """Write a protocol with the package ``name``, or ``templates``, into ``folder``, which must be missing or empty.
-    Return the files.
+    """Create a project for the package ``name``, or a folder of ``templates``, and return the paths of its files.
 
-    Raises ``FileExistsError`` before anything is written if the folder has files, except what a killed run left and
-    ``.git``.
+    Raises ``FileExistsError`` without writing a file if ``folder`` contains files other than ``.git`` or those of a
+    killed run.
     """
     facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire"), "notation": notation}
     files = TEMPLATES if templates else {**FILES, **DEFINITIONS[notation]}
@@ -65,10 +65,10 @@ def create(name: str, folder: Path, notation: Notation = "json", *, templates: b
 
 
 def create_workflow(name: str, folder: Path) -> Path:
-    """Write a workflow for GitHub that checks the protocol ``name`` in ``folder``, to the top of the repository.
-    Return its path.
+    """Create a GitHub workflow that checks the protocol ``name`` in ``folder``, and return its path.
 
-    Raises ``FileExistsError`` if there is another workflow of this name.
+    The workflow is written to the root of the repository. Raises ``FileExistsError`` if a different workflow has this
+    name.
     """
     here = folder.resolve()
     top = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)

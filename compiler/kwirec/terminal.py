@@ -1,4 +1,4 @@
-"""Progress on standard error: a live bar on a terminal, a line for each phase elsewhere."""
+"""Shows progress on standard error, as live bars on a terminal and otherwise as one line per phase."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PHASES = {"parse": "reading definitions", "check": "checking", "emit": "emitting
 
 @contextmanager
 def phases(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Show progress within a ``with`` block, whenever the result is called with phase, done and total.
+    """Show progress within a ``with`` block, which receives a function of the phase, the done items and the total.
 
-    Bars stay until the end, so short phases are visible.
+    Bars stay until the end, so short phases are visible, too.
     """
     console = Console(stderr=True, quiet=quiet)
     columns = TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()

@@ -1,7 +1,7 @@
-"""Version ranges: the one type that all reasoning about versions goes through.
+"""Version ranges, the type for all computations with versions.
 
-Definition files write a range as ``3``, ``0-4``, ``2+`` or ``none``. Versions are int16 and never negative. An open
-range ends at :data:`MAX_VERSION`. Ranges are values, so every operation returns a new range.
+A range in a definition file is written as ``3``, ``0-4``, ``2+`` or ``none``. Versions are non-negative int16
+numbers. An open range ends at :data:`MAX_VERSION`. Ranges are immutable, so all operations return new ranges.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from functools import lru_cache
 from itertools import groupby
 
 MAX_VERSION = 0x7FFF
-"""Largest version number there is: versions travel as int16."""
+"""The largest version number, because versions are int16 on the wire."""
 
-_N = "[0-9]{1,99}"  # int() refuses thousands of digits, and \d would accept digits of other scripts
+_N = "[0-9]{1,99}"  # int() rejects thousands of digits, and \d would accept digits of other scripts
 _FORM = re.compile(rf"(?P<low>{_N})(-(?P<high>{_N})|(?P<open>\+))?")
 
 RELEASE = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})*")
-"""The number of a release of Kafka, such as ``3.9.1``."""
+"""Matches a Kafka release number such as ``3.9.1``."""
 
 
 @dataclass(frozen=True)
 class VersionRange:
-    """Versions ``low`` to ``high``, both included; empty when ``low > high``.
+    """The versions from ``low`` to ``high`` inclusive. The range is empty if ``low > high``.
 
-    An inverted range such as ``5-3`` keeps its bounds, so that a diagnostic can show what was written; it is
-    empty in every other respect, as in Kafka.
+    An inverted range such as ``5-3`` keeps its bounds, so that diagnostics can show them. Otherwise, it behaves like
+    an empty range, as in Kafka.
     """
 
     low: int
@@ -36,7 +36,7 @@ class VersionRange:
     @staticmethod
     @lru_cache(maxsize=1024)
     def parse(text: str) -> VersionRange:
-        """Read one of the four notations; any other text is a ``ValueError`` with the reason."""
+        """Return the range for text in one of the four notations. Raises ``ValueError`` with the reason otherwise."""
         text = text.strip()
         if text == "none":
             return NONE
@@ -51,9 +51,9 @@ class VersionRange:
 
     @staticmethod
     def covering(versions: Iterable[int], *, open_at: int | None = None) -> VersionRange:
-        """Return the range that holds exactly ``versions``; ``ValueError`` when they have gaps.
+        """Return the range of exactly ``versions``. Raises ``ValueError`` if they have gaps.
 
-        With ``open_at`` a range that reaches this version is left open at its end (``N+``).
+        A range that ends at the version ``open_at`` becomes open-ended (``N+``).
         """
         match VersionRange.runs(versions):
             case []:
@@ -65,17 +65,17 @@ class VersionRange:
 
     @staticmethod
     def runs(versions: Iterable[int]) -> list[VersionRange]:
-        """``{0, 1, 3}`` → ``0-1``, ``3``: the fewest ranges that hold exactly ``versions``, in ascending order."""
+        """Return the fewest ranges that cover exactly ``versions``, in order: ``0-1`` and ``3`` for ``{0, 1, 3}``."""
         return [VersionRange(run[0], run[-1]) for run in runs_by(sorted(set(versions)), lambda version: None)]
 
     @property
     def is_open(self) -> bool:
-        """Whether the range has no upper end, such as ``N+``."""
+        """Whether the range is open-ended, such as ``N+``."""
         return self.high == MAX_VERSION and bool(self)
 
     @property
     def is_inverted(self) -> bool:
-        """Whether the bounds were written the wrong way round, such as ``5-3``."""
+        """Whether the bounds were written in the wrong order, as in ``5-3``."""
         return not self and self != NONE
 
     def __contains__(self, version: int) -> bool:
@@ -91,7 +91,7 @@ class VersionRange:
         return self.low <= self.high
 
     def covers(self, other: VersionRange) -> bool:
-        """Return whether every version of ``other`` is in this range; the empty range is covered by all."""
+        """Return whether this range contains all versions of ``other``. All ranges cover an empty range."""
         return not other or (self.low <= other.low and other.high <= self.high)
 
     def intersect(self, other: VersionRange) -> VersionRange:
@@ -99,7 +99,7 @@ class VersionRange:
         return VersionRange(low, high) if low <= high else NONE
 
     def subtract(self, other: VersionRange) -> tuple[VersionRange, ...]:
-        """Return the versions of this range that ``other`` lacks: no, one or two ranges."""
+        """Return the versions of this range that are not in ``other``, as up to two ranges."""
         shared = self.intersect(other)
         if not shared:
             return (self,) if self else ()
@@ -107,7 +107,7 @@ class VersionRange:
         return tuple(part for part in rest if part)
 
     def text_within(self, valid: VersionRange) -> str:
-        """Return the range as text, open if it ends with the last of the ``valid`` versions."""
+        """Return the range as text, open-ended if it ends with the last ``valid`` version."""
         return f"{self.low}+" if self.high == valid.high else str(self)
 
     def __str__(self) -> str:
@@ -122,14 +122,14 @@ NONE = VersionRange(0, -1)
 """The empty range, written ``none``."""
 
 ALL = VersionRange(0, MAX_VERSION)
-"""Every version, written ``0+``."""
+"""The range of all versions, written ``0+``."""
 
 
 _NEARLY = re.compile(rf"v?(?P<low>{_N})(?:\+|[ ]*-[ ]*v?(?P<high>{_N}))")
 
 
 def nearly_range(text: str) -> VersionRange | None:
-    """Return the range that a text can only mean, in the form of either notation and with spaces in it."""
+    """Return the range that a text means despite spaces or the form of the other notation, or ``None``."""
     if (match := _NEARLY.fullmatch(text.strip())) is None:
         return None
     low = int(match["low"])
@@ -138,7 +138,7 @@ def nearly_range(text: str) -> VersionRange | None:
 
 
 def runs_text(versions: Iterable[int]) -> str:
-    """Return versions as ranges: ``0-3, 5``; empty for none."""
+    """Return versions as ranges, such as ``0-3, 5``, or ``""`` without versions."""
     return ", ".join(map(str, VersionRange.runs(versions)))
 
 
@@ -153,7 +153,7 @@ def in_words(versions: Iterable[int]) -> str:
 
 
 def runs_by(versions: Sequence[int], key: Callable[[int], object]) -> Iterator[tuple[int, ...]]:
-    """``versions`` cut into runs of neighbours with the same ``key``."""
-    # Neighbours are those whose distance from their index is the same.
+    """Yield runs of consecutive ``versions`` with the same ``key``."""
+    # Consecutive versions have the same distance from their index.
     for _, run in groupby(enumerate(versions), lambda item: (item[1] - item[0], key(item[1]))):
         yield tuple(version for _, version in run)
