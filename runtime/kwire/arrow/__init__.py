@@ -15,7 +15,7 @@ A schema is the union of the message's versions. A column is null if the version
 no value was sent. Structs and arrays are nested as in the message. Every struct with a flexible version has a column
 ``unknown_tags`` for tagged fields that the class does not know. A uuid is a string in Kafka's format. uint16 and
 uint32 become the next wider signed type. ``read_records`` returns the records of batches as columns. This package
-requires the extra ``arrow``. Nothing else in kwire imports it.
+requires the extra ``arrow``. The rest of kwire does not import it.
 """
 
 from __future__ import annotations

@@ -52,9 +52,8 @@ def _even() -> pa.Array:
 def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last: int | None = None) -> pa.Array:
     """Return parts of ``data`` as a binary array, either all parts or the rows from ``first`` to ``last``.
 
-    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains rows (int64). Every
-    second element of an array with these offsets is a part, and the others are gaps, so the parts are copied only
-    once.
+    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains rows (int64). In an
+    array with these offsets, parts and gaps alternate. Selecting the parts copies them only once.
     """
     valid = valid_rows(nulls, len(places) // 8)
     if last is not None:

@@ -18,7 +18,7 @@ async def ask(client: Client) -> BrokerAnswer:
     """Return the versions and features from the broker's ApiVersions response, and the cluster's id and nodes.
 
     The id and nodes come from Metadata, or from DescribeCluster for a controller, which does not support Metadata. If
-    neither is supported, the id is ``None`` and there are no nodes.
+    neither is supported, the id is ``None`` and ``nodes`` is empty.
     """
     announced = client.api_versions
     supported = {feature.name: (feature.min_version, feature.max_version) for feature in announced.supported_features}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_TEXT = 1000
 """Maximum number of characters of a broker's text in an error message."""
 MAX_RESPONSE = 16 << 20
-"""The default maximum size of a response in bytes. A hostile broker can make a client use several times as much
+"""The default maximum size of a response in bytes. A hostile broker can make a client use a multiple of this size in
 memory."""
 
 DEFAULT_PORT = 9092

@@ -1,4 +1,4 @@
-"""Errors of a client, and reasons for failed connections that tell users what to correct."""
+"""Errors of a client, and reasons for failed connections that help users correct them."""
 
 from __future__ import annotations
 

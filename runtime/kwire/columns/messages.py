@@ -51,7 +51,7 @@ null rows. The word before the program is the shape of the structs (see ``passed
 structs.
 """
 PRESENT: Final = 6
-"""Reads a nullable struct. The column marks structs that are not null with 1 and others with 0. The argument is a
+"""Reads a nullable struct. The column contains 0 for a null struct and 1 for any other struct. The argument is a
 table with the programs of the struct and its default."""
 TAGS: Final = 7
 """Reads tagged fields. The argument is a table. It contains the program for all defaults, the number of tags, and for

@@ -332,7 +332,7 @@ def _shape(steps: list[_Step]) -> int:
 
 
 def _together(first: _Step, second: _Step) -> _Step | None:
-    """Return a single step that does the work of both, or ``None`` if there is none."""
+    """Return a single step that does the work of both, or ``None`` if no step can."""
     size = first.argument + second.argument
     if second.operation == SKIP:
         if first.operation in (SKIP, PLACE):

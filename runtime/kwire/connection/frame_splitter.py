@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_SKIPPED: Final = 65_536
-"""Maximum number of bytes that one ``Skipped`` event reports."""
+"""Maximum number of bytes in a ``Skipped`` event."""
 
 LARGE: Final = 1 << 16
 """Payload size in bytes above which a payload is copied once instead of twice. Copying once is slower for small
@@ -185,7 +185,7 @@ class FrameSplitter:
         return len(self._buffer)
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
-        """Drop all but the first bytes of the current frame, and yield the resulting frames and events.
+        """Drop the rest of the current frame after its first bytes, and yield the resulting frames and events.
 
         Other buffered bytes are reported as belonging to no frame. With ``secrets``, only bytes that cannot be secret
         are kept.

@@ -66,7 +66,7 @@ class Search:
         self._candidates: list[Candidate] = []  # a heap
         self._effort = 0
         self.found = 0
-        """The number of candidates found so far, none of which was a frame."""
+        """The number of candidates found so far."""
         self.synced = False
         self.reason = "no frame begins there" if trusted else "the stream was joined in the middle"
 

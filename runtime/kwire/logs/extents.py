@@ -212,7 +212,7 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """Return the position of the next certain batch from ``position`` on, or the end of the file if there is none."""
+    """Return the position of the next certain batch from ``position`` on, or the end of the file."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))

@@ -77,9 +77,7 @@ def _checked(window: Window, segment: LogSegment, relative: int, position: int) 
 
 
 def _last(segment: LogSegment, suffix: str, key: int, read: Read | None = None, column: int = 0) -> tuple[int, int]:
-    """Return the last entry of an index whose number in ``column`` is at most ``key``, or zeros if there is no such
-    entry.
-    """
+    """Return the last index entry whose number in ``column`` is at most ``key``, or zeros if no entry matches."""
     entry = _ENTRIES[suffix]
     try:
         data = read(suffix) if read is not None else segment.path.with_suffix(suffix).read_bytes()

@@ -142,7 +142,7 @@ def mirrored(topic: str) -> str:
 def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
     """Fill in a record of MirrorMaker 2, and return the reason if a part cannot be decoded.
 
-    The key has no version. A version precedes the value if ``MIRRORS`` says so.
+    The key has no version. ``MIRRORS`` shows whether a version precedes the value.
     """
     record.name = mirrored(record.topic)
     key, value = protocol[f"{record.name}Key"], protocol[f"{record.name}Value"]
