@@ -5,27 +5,28 @@
     spark.read.format("kafka_capture").option("rows", "exchanges").load("captures/*.pcap.gz")
 
 =================  ===================================================================================================
-``path``           files in pcap or pcapng format, plain or compressed; folders, patterns. All are read as one
+``path``           Files in pcap or pcapng format, plain or compressed, and folders or patterns. They are read as one
                    capture: a connection may begin in one file and continue in another.
-``rows``           ``frames`` (default): ``columns.FRAMES``; ``exchanges``: ``columns.EXCHANGES``
-``ports``          server ports, such as ``9092,19092-19095``: only connections to these are read. By default, if the
-                   beginning of a connection was not captured, its bytes show which side is the client; if they do
-                   not, a row with a ``problem`` has their number.
-``start``, ``end`` times: packets before ``start``, and from ``end`` on, are ignored
-``mode``           ``permissive`` (default): a broken part of a file becomes a row with a ``problem``; ``failfast``:
-                   it is an error. Bytes missing from a connection are never an error, but reported in rows.
-``partitions``     number of tasks that share the work: by default one for each 32 MB, up to the number of processors
-``maxDecoded``     bodies of frames above this size (default: 2m) are only decoded if a few large values, such as
-                   records, make up nearly all of it; otherwise ``reason`` says so, and there are no error codes
-``maxHeld``        limit of the bytes that all connections of a task keep while they wait for the rest of frames or
-                   for responses (default: 32m). Beyond it the largest are dropped, and rows report it.
-``bodies``         ``all`` (default): those that the columns need are decoded; ``outcome`` is ``undecodable`` where
-                   that fails. ``codes``: of exchanges without bytes, only those that identify clients are decoded,
-                   and error codes are looked up in the bytes of responses, without decoding them
-``keyLog``         a file with the secrets of TLS connections (``SSLKEYLOGFILE``), under the same path on all workers:
-                   those are decrypted, as are those whose secrets are in a pcapng file before their packets
-``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
-``pushdown``       ``true`` lets filters of the query reduce the work: see below (default: false)
+``rows``           ``frames`` (default) for ``columns.FRAMES`` or ``exchanges`` for ``columns.EXCHANGES``
+``ports``          Server ports, such as ``9092,19092-19095``. Other connections are not read. By default, if the
+                   beginning of a connection was not captured, its bytes show which side is the client. If they do
+                   not, a row with a ``problem`` reports their number.
+``start``, ``end`` Times. Packets before ``start``, and packets at or after ``end``, are ignored.
+``mode``           ``permissive`` (default) turns a broken part of a file into a row with a ``problem``. ``failfast``
+                   raises an error. Bytes missing from a connection are only reported in rows.
+``partitions``     Number of tasks that share the work. The default is one per 32 MB, at most the number of CPUs.
+``maxDecoded``     Maximum size of frame bodies to decode (default: 2m). Larger bodies are decoded only if they
+                   consist almost entirely of a few large values, such as records. Otherwise ``reason`` says so, and
+                   there are no error codes.
+``maxHeld``        Maximum number of bytes that the connections of a task hold while they wait for the rest of a frame
+                   or for responses (default: 32m). Beyond it, the largest are dropped, and rows report this.
+``bodies``         ``all`` (default) decodes the bodies that the columns need. If this fails, ``outcome`` is
+                   ``undecodable``. For exchanges without bytes, ``codes`` decodes only the bodies that identify
+                   clients, and finds error codes without decoding the responses.
+``keyLog``         File with TLS secrets (``SSLKEYLOGFILE``), with the same path on all workers. Connections are
+                   decrypted if their secrets are in it, or before their packets in a pcapng file.
+``protocol``       Generated package that defines the messages (default: kwire_kafka), installed on all workers
+``pushdown``       ``true`` lets the query's filters reduce the work: see below (default: false)
 =================  ===================================================================================================
 
 Every task reads all packets but decodes only its own connections, which are selected by a hash. Connections may

@@ -5,28 +5,29 @@
     spark.read.format("kafka_log").load("/var/lib/kafka/data").where("topic = '__consumer_offsets'")
 
 ===================  =================================================================================================
-``path``             data directories, folders of partitions, files, patterns
-``mode``             ``permissive`` (default): broken input becomes a row with a ``problem``; ``failfast``: it is an
-                     error
-``record``           a kind of record, such as ``OffsetCommit``: only these, with ``key`` and ``value`` as structs
-``topics``           comma-separated patterns, such as ``orders*,!*-changelog`` (default: all topics)
-``start``, ``end``   times: records from ``start`` on and before ``end``; those without a time are left out
-``startOffset``,     offsets: from ``startOffset`` on and before ``endOffset``
+``path``             Data directories, partition folders, files and patterns
+``mode``             ``permissive`` (default) turns broken input into a row with a ``problem``. ``failfast`` raises an
+                     error.
+``record``           Kind of record to read, such as ``OffsetCommit``, with ``key`` and ``value`` as structs
+``topics``           Comma-separated patterns, such as ``orders*,!*-changelog`` (default: all topics)
+``start``, ``end``   Times. Only records at or after ``start`` and before ``end`` are read. They must have a time.
+``startOffset``,     Offsets. Only records at or after ``startOffset`` and before ``endOffset`` are read.
 ``endOffset``
-``control``          whether control records, such as commit markers, are rows (default: true)
-``checkpoints``      ``auto`` (default): the newest snapshot, if the metadata log does not reach back to its start;
-                     ``true``: all snapshots, which repeat records of the log; ``false``: none. A file named in
-                     ``path`` is always read.
-``states``           folders that are left out by default: ``delete``, ``future``, ``stray``
-``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records
-``splitSize``        bytes of a file that one task reads (default: 64m, less for small inputs)
-``limit``            largest decompressed size of a batch in bytes (default: 100m)
-``maxRecord``        a record whose key, value and headers have more bytes (default: 2m) has none of them, but a
-                     reason in ``problem``
-``maxDecoded``       with ``record``, values above this size (default: 2m) are only decoded if a few large fields make
-                     up nearly all of it; otherwise ``value`` is null and ``reason`` says so
-``protocol``         the generated package that defines records for ``record``, installed on all workers
-``pushdown``         ``true`` lets filters of the query skip files and batches: see below (default: false)
+``control``          Whether to include control records, such as commit markers (default: true)
+``checkpoints``      ``auto`` (default) reads the newest snapshot if the beginning of the metadata log was deleted.
+                     ``true`` reads all snapshots, which repeat records of the log. ``false`` reads none. A file named
+                     in ``path`` is always read.
+``states``           States of partition folders to include as well: ``delete``, ``future``, ``stray``
+``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records.
+``splitSize``        Number of bytes of a file to read per task (default: 64m, less for small inputs)
+``limit``            Maximum decompressed size of a batch in bytes (default: 100m)
+``maxRecord``        Maximum total size of a record's key, value and headers (default: 2m). In larger records they are
+                     null, and ``problem`` gives the reason.
+``maxDecoded``       Maximum size of values to decode with ``record`` (default: 2m). Larger values are decoded only if
+                     they consist almost entirely of a few large fields. Otherwise ``value`` is null, and ``reason``
+                     says so.
+``protocol``         Generated package that defines the records for ``record``, installed on all workers
+``pushdown``         ``true`` lets the query's filters skip files and batches: see below (default: false)
 ===================  =================================================================================================
 
 A schema such as ``.schema("topic string, offset bigint")`` limits the columns to compute. If none of them is from the

@@ -5,11 +5,11 @@
     spark.read.format("kafka_metrics").load("metrics/broker-*.prom")
 
 =================  ===================================================================================================
-``path``           files, plain or compressed; folders, patterns. Text of the JMX exporter for Prometheus, what
-                   Kafka's JmxTool prints, JSON of Jolokia and of Prometheus' API
-``mode``           ``permissive`` (default): what cannot be read becomes a row with a ``problem``; ``failfast``: it is
-                   an error
-``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
+``path``           Files, plain or compressed, and folders or patterns. The formats are Prometheus text from the JMX
+                   exporter, output of Kafka's JmxTool, and JSON from Jolokia or the Prometheus API.
+``mode``           ``permissive`` (default) turns unreadable parts into rows with a ``problem``. ``failfast`` raises
+                   an error.
+``protocol``       Generated package that defines the messages (default: kwire_kafka), installed on all workers
 =================  ===================================================================================================
 
 The source reads the DeprecatedRequestsPerSec series of brokers since 3.7. These count requests since the broker's

@@ -5,13 +5,13 @@
     spark.readStream.format("kafka_packets").load("/captures")
 
 ================  ====================================================================================================
-``path``          files in pcap or pcapng format, plain or compressed; folders, patterns
-``settled``       for how many seconds a file must not have grown before a stream reads it (default: 5). Each file is
-                  read once, as a whole: let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write
-                  packets immediately (``tcpdump -U``), or set a time longer than the pauses between writes. If a file
-                  grows after it was read, a row with a ``problem`` gives the first byte that was not read.
-``filesAtOnce``   largest number of files in a batch of a stream (default: 32)
-``consume``       whether a stream removes each file when it was processed (default: false)
+``path``          Files in pcap or pcapng format, plain or compressed, and folders or patterns
+``settled``       Seconds without growth after which a stream reads a file (default: 5). Each file is read only once.
+                  Let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write packets immediately
+                  (``tcpdump -U``), or set a time longer than the pauses between writes. If a file grows after it was
+                  read, a row with a ``problem`` gives the position of the first unread byte.
+``filesAtOnce``   Maximum number of files in a batch of a stream (default: 32)
+``consume``       Whether a stream deletes each file after processing it (default: false)
 ================  ====================================================================================================
 
 Rows are ``columns.PACKETS`` with all bytes, including secrets, which ``streaming.follow`` removes. The query's

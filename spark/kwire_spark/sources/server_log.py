@@ -5,16 +5,16 @@
     spark.read.format("kafka_server_log").load("logs/server.log*")
 
 =================  ===================================================================================================
-``path``           files, plain or compressed; folders, patterns. Lines can have Kafka's own layout, that layout
-                   wrapped by containers or journald, or JSON layouts.
-``timeZone``       time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00`` (default: UTC)
-``mode``           ``permissive`` (default): an entry that ends before its reason becomes a row with a ``problem``;
-                   ``failfast``: it is an error
-``splitSize``      bytes of a file that one task reads (default: 64m, less for small inputs); a compressed file is one
-                   task
-``maxLine``        limit of the bytes of a line (default: 4m); a longer one is skipped, and a row with a ``problem``
-``protocol``       the generated package that defines the messages (default: kwire_kafka), installed on all workers
-``pushdown``       ``true`` lets filters of the query skip lines: for a DataFrame that only one query reads
+``path``           Files, plain or compressed, and folders or patterns. Lines may have Kafka's own layout, also with
+                   the prefixes of containers or journald, or a JSON layout.
+``timeZone``       Time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00`` (default: UTC)
+``mode``           ``permissive`` (default) turns an entry that ends before its reason into a row with a ``problem``.
+                   ``failfast`` raises an error.
+``splitSize``      Number of bytes of a file to read per task (default: 64m, less for small inputs). A compressed file
+                   is a single task.
+``maxLine``        Maximum size of a line in bytes (default: 4m). A row with a ``problem`` reports each longer line.
+``protocol``       Generated package that defines the messages (default: kwire_kafka), installed on all workers
+``pushdown``       ``true`` lets the query's filters skip lines. Use it for a DataFrame that only one query reads.
 =================  ===================================================================================================
 
 Brokers since 4.0 report unsupported versions only in the server log. Older brokers report APIs that a listener does
