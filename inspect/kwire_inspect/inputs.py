@@ -71,8 +71,8 @@ class Inputs:
     """Paths by type. ``logs`` keeps folders as given, because the folder determines which of its files are read.
 
     ``skipped`` has paths with the reasons, except the :data:`PART` files of data directories. ``unreadable`` has
-    those skipped paths that could not be opened. ``size`` is the total size on disk in bytes. If there are
-    ``tables``, there are no other inputs, and their origins describe the inputs.
+    those skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` exclude
+    other inputs, and their origins describe them as text.
     """
 
     captures: tuple[str, ...] = ()

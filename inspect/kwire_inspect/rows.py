@@ -236,9 +236,9 @@ def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
 class Projection:
     """Selects columns of ``schema`` (by default all) in those rows of a table that satisfy all ``conditions``.
 
-    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are the columns to compute, which are
-    those of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides the
-    messages for decoding.
+    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are the columns to compute: the columns
+    of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides the messages
+    for decoding.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")

@@ -83,8 +83,8 @@ def spark_session(master: str | None = None, *, brief: bool = False, **settings:
 
     ``master`` is the Spark master. The default for a new session is all local cores. ``settings`` are Spark settings
     with ``_`` instead of ``.``. An active session ignores settings that cannot change at run time. ``brief`` is for
-    local jobs of a minute or two. The JVM then compiles less, which saves two fifths of the CPU time of a report, and
-    a seventh of that of ``decode`` for 1 GB. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
+    local jobs of a minute or two. The JVM then compiles less. This saves two fifths of a report's CPU time, and a
+    seventh when 1 GB is decoded. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 

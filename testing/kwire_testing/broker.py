@@ -113,7 +113,7 @@ class FakeBroker(Running):
     def records(self, topic: str, partition: int | None = None, *, committed: bool = True) -> list[Record]:
         """Return the records of a topic in order of partitions, or of one partition.
 
-        With ``committed``, records of open and aborted transactions are left out.
+        With ``committed``, leave out records of open and aborted transactions.
         """
 
         def collect() -> list[Record]:

@@ -115,7 +115,7 @@ class PartitionLog:
         return b"".join(found)[: None if version >= 3 else size]
 
     def records(self, *, committed: bool = True) -> list[Record]:
-        """Return all records. With ``committed``, those of open and aborted transactions are left out."""
+        """Return all records. With ``committed``, leave out records of open and aborted transactions."""
         return [
             record
             for batch in self.batches

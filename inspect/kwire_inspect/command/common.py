@@ -332,7 +332,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
     ]
     if len(others) < len(first) * len(wanted[1:]):
-        others = []  # incomplete tables would report less than the first table alone
+        others = []  # incomplete tables would report less than the first table
     tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))

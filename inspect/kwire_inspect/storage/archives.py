@@ -175,7 +175,7 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
         if (member := tar.next()) is None:
             return
         tar.members = []  # type: ignore[attr-defined]  # it would keep them all
-        if member.size < 0 or tar.offset <= member.offset:  # the next header would be this one again
+        if member.size < 0 or tar.offset <= member.offset:  # otherwise the same header would be read again
             raise tarfile.ReadError(f"a member of {member.size} bytes at byte {member.offset}")
         yield member
     if tar.next() is not None:

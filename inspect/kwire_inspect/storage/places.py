@@ -216,7 +216,8 @@ def _matches(pattern: str) -> Iterator[Path]:
 
 
 def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
-    """Yield the files below a folder. Folder names may start with ``_``, as those of Kafka's internal topics do.
+    """Yield the files below a folder. Folder names may start with ``_``, because Kafka's internal topics have such
+    names.
 
     A folder that cannot be listed is yielded as a file, so that opening it reports the error. A link is not followed
     to a folder that contains it or that was ``followed`` before, because links may form cycles.

@@ -29,9 +29,9 @@ def request_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the requests in a split of a request log as Arrow batches.
 
-    The rows and columns are those of EXCHANGES that ``projection`` selects. Broken lines, lines of more than
-    ``longest`` bytes and files without any request become rows with a ``problem``. With ``failfast``, they raise
-    ``BrokenInputError`` instead.
+    ``projection`` selects the rows and columns of EXCHANGES. Broken lines, lines of more than ``longest`` bytes and
+    files without any request become rows with a ``problem``. With ``failfast``, they raise ``BrokenInputError``
+    instead.
     """
     with Lines(split.path, split.start, longest, split.stamp) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))
@@ -43,8 +43,7 @@ def refusal_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the refusals in a split of a server log as Arrow batches.
 
-    The rows and columns are those of REFUSALS that ``projection`` selects. Problems are handled as in
-    ``request_batches``.
+    ``projection`` selects the rows and columns of REFUSALS. Problems are handled as in ``request_batches``.
     """
     with Lines(split.path, split.start, longest, split.stamp, near=NEAR) as lines:
         yield from _batches(refusal_rows(lines, split, zone, projection.protocol), lines, split, projection, failfast)

@@ -1,8 +1,8 @@
 """Reads dumps of a broker's metrics: Prometheus text, JmxTool output, and JSON from Jolokia or the Prometheus API.
 
-``series_of`` yields the DeprecatedRequestsPerSec series of a file in bounded memory. The rules of the JMX exporter
-determine how they are named. They are therefore recognized by what all rules keep: the metric name and the label
-values.
+``series_of`` yields the DeprecatedRequestsPerSec series of a file in bounded memory. Rules of the JMX exporter
+determine the names of these series. They are recognized by the metric name and the label values, which all rules
+keep.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def read_key_log(path: str) -> KeyLog:
 
 
 def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece | Broken]:
-    """Yield the pieces, with those of TLS connections decrypted if their secrets are in ``keys``.
+    """Yield the pieces. Decrypt TLS connections whose secrets are in ``keys``.
 
     Secrets may be added to ``keys`` meanwhile, but before their connections begin. Connections without secrets, or
     whose beginning was not captured, stay as they are. If only the secrets are missing, ``Connection.encryption``

@@ -111,7 +111,7 @@ class InterfacesInput(WatchInput):
 
 
 class TopicInput(WatchInput):
-    """Records of a Kafka topic, each of which is a packet."""
+    """A Kafka topic whose records are packets."""
 
     def __init__(
         self, topic: str, servers: str | None, config: str | None, link_type: int, connector: str | None

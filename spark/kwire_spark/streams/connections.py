@@ -49,10 +49,9 @@ def follow(
     input.
 
     Only ``columns`` are computed, by default all. Packets of a connection may be spread over batches, and be out of
-    order within a batch. ``late`` limits how much later packets may arrive than those of other connections, for
-    example if several hosts deliver captures. Spark drops later packets and counts them in
-    ``numRowsDroppedByWatermark`` of the query's progress. A connection without events for ``idle_seconds`` of the
-    packets' time is considered closed.
+    order within a batch. ``late`` limits how far a connection's packets may lag behind other packets, for example if
+    several hosts deliver captures. Spark drops later packets and counts them in ``numRowsDroppedByWatermark`` of the
+    query's progress. A connection without events for ``idle_seconds`` of the packets' time is considered closed.
 
     ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. The source
     ``kafka_capture`` describes ``max_decoded``. Between batches, each connection keeps up to ``max_held`` bytes of
