@@ -71,8 +71,8 @@ class Inputs:
     """Paths by type. ``logs`` keeps folders as given, because the folder determines which of its files are read.
 
     ``skipped`` has paths with the reasons, except the :data:`PART` files of data directories. ``unreadable`` has
-    those skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` exclude
-    other inputs, and their origins describe them as text.
+    those skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` never occur
+    together with other inputs. Their origins describe the inputs of the earlier run.
     """
 
     captures: tuple[str, ...] = ()
@@ -118,7 +118,7 @@ def _names(paths: Sequence[str]) -> str:
 
 
 def find(paths: Iterable[str | Path]) -> Inputs:
-    """Return the inputs among ``paths`` and in folders among them.
+    """Return the inputs found in ``paths``, which are files, folders or patterns.
 
     Raises :class:`~kwire_inspect.options.OptionError` if a path does not exist.
     """

@@ -1,7 +1,7 @@
 """Options of the sources. Spark passes strings, which are parsed to paths, numbers, flags and times.
 
-Option names are case-insensitive. An unknown name or an invalid value raises an :class:`OptionError`. For a value,
-the message has the option, the value and what was expected.
+Option names are case-insensitive. An unknown name or an invalid value raises an :class:`OptionError`. The message
+names the option, the value and the expected values.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
 
 
 def only(options: Mapping[str, str], *kinds: str) -> dict[str, str]:
-    """Return those options that apply to one of these types of input. Names may contain ``_``."""
+    """Return the options that apply to at least one of these types of input. Names may contain ``_``."""
     known = {name.lower() for kind in kinds for name in OPTIONS[kind]}
     return {name: value for name, value in options.items() if name.replace("_", "").lower() in known}
 

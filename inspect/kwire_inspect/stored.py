@@ -1,4 +1,4 @@
-"""Tables of an earlier run as inputs: finding them in folders, and reading their origin.
+"""Finds the tables of an earlier run in folders, and reads their origin.
 
 A table is a folder with Parquet files and a marker, which describes the table's origin. Reports on tables can thus
 start with the same description of the inputs as reports on captures and logs. A table is recognized by its marker and
@@ -45,7 +45,7 @@ class Origin:
     written: str = ""
 
     def marker(self) -> bytes:
-        """Return the contents of the marker."""
+        """Return the contents of the marker as JSON bytes."""
         return json.dumps(asdict(self), indent=1).encode()
 
     @classmethod
@@ -119,8 +119,8 @@ def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
 
 
 def are_complete(tables: Iterable[StoredTable]) -> bool:
-    """Return whether tables also report unread input. For this they need all columns, and tables of clients need
-    their tables of problems."""
+    """Return whether tables also report unread input. They do if they have all columns, and if tables of clients come
+    with their tables of problems."""
     tables = list(tables)
     with_problems = {table.run for table in tables if table.kind == "problems"}
     return all(table.complete and (table.kind != "clients" or table.run in with_problems) for table in tables)

@@ -203,7 +203,8 @@ class Run:
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
-    """Return the error to raise for inputs without requests. Its message has the first problem and advice, if any."""
+    """Return the error to raise for inputs without requests. Its message includes the first problem and advice, if
+    any."""
     if not problems:
         return OptionError(f"no requests found in {inputs}")
     hint = advice(reason := problems[0].reason)

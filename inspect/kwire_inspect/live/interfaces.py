@@ -37,7 +37,7 @@ ASKED_EVERY = 30.0
 """Seconds between requests to tcpdump for the number of dropped packets. dumpcap reports it only when it ends."""
 READ_BYTES = 1 << 16
 TICK = 0.25
-"""Seconds between checks whether to finish a file while no packets arrive."""
+"""Seconds between checks for files to finish while no packets arrive."""
 TOLD_LINES = 40
 
 _DROPPED = re.compile(r"received/dropped on interface '.*': \d+/(\d+) \(|(\d+) packets? dropped by kernel")

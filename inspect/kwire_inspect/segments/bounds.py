@@ -31,7 +31,7 @@ class Bounds:
         return self.first_time > LOWEST or self.last_time < HIGHEST
 
     def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
-        """Return these bounds, narrowed by those ``conditions`` that test ``offset`` or ``time``."""
+        """Return these bounds, narrowed by all ``conditions`` on ``offset`` and ``time``."""
         bounds = asdict(self)
         for condition in conditions:
             first, last = f"first_{condition.column}", f"last_{condition.column}"
@@ -71,4 +71,4 @@ _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "<=": lambda value: (LOWEST, value),
     "in": lambda values: (min(values), max(values)),
 }
-"""Smallest and largest value that satisfy each test."""
+"""Function for each test that returns the smallest and the largest value that satisfy it."""

@@ -82,9 +82,9 @@ def replay(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a new state for each partition of a topic.
 
-    The records must be sorted by partition. In each partition, snapshots come first, in order of age, and then the
-    log, by offset. Each snapshot resets the state, since it is complete. Log records that the last snapshot covers
-    are skipped. A record that occurs in two replicas counts once.
+    The records must be sorted by partition. Within a partition, snapshots come first, oldest to newest, followed by
+    the log in order of offset. Each snapshot resets the state, since it is complete. Log records that the last
+    snapshot covers are skipped. A record that occurs in two replicas counts once.
     """
     partition, source, state, last = None, None, new(), -1
     end: int | None = None

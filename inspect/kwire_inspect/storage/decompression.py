@@ -26,9 +26,9 @@ HEAD = 6
 STEP = 1 << 8
 """Number of zstd bytes to decompress at a time. They expand to at most 8 MB, since a block has at least 4 bytes."""
 SMALL_STEP = 1 << 12
-"""Number of bytes to read from Arrow at a time. An error loses at most this many."""
+"""Number of bytes to read from Arrow at a time. An error loses at most this many bytes."""
 MAX_FREE = 1 << 26
-"""Number of decompressed bytes that any file may have."""
+"""Decompressed size in bytes that is allowed for every file, however small."""
 MAX_RATIO = 200
 """Maximum ratio of decompressed to compressed bytes of larger files. ``zstd -19`` shrinks a request log of heartbeats
 by a factor of 54, and a capture of them by 7."""
@@ -69,7 +69,8 @@ class _Counted(io.RawIOBase):
 
 
 def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield the decompressed bytes. Raise if they exceed both ``MAX_FREE`` and ``MAX_RATIO`` times the bytes read."""
+    """Yield the decompressed bytes. Raise ``DamagedStreamError`` if they exceed both ``MAX_FREE`` and ``MAX_RATIO``
+    times the bytes read."""
     counted, size = _Counted(file), 0
     for chunk in reads(cast(BinaryIO, counted)):
         size += len(chunk)

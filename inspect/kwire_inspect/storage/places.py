@@ -339,7 +339,7 @@ def _chunks(path: str, peek: bool) -> Generator[bytes, None, None]:
 
 
 class StandardInput:
-    """Lets several readers in turn read ``stream``, whose bytes can be read only once.
+    """Lets several readers read ``stream`` one after another, although its bytes arrive only once.
 
     A file is opened several times: to detect its type, to find its first timestamp and to read its rows. The first
     ``PEEK`` bytes are therefore kept until a reader goes past them. After ``keep``, an unnamed temporary file keeps

@@ -84,7 +84,7 @@ _AWS = re.compile(
 
 
 Folders: TypeAlias = dict[str, set[tuple[str, bool]]]
-"""Folder keys, with the keys in each folder and whether they are objects."""
+"""Keys in each folder, by the folder's key. Each comes with a flag that is true for objects."""
 
 _listed: dict[str, FileInfo] = {}
 _sends_parts: set[str] = set()

@@ -87,8 +87,8 @@ class RequestRows:
         """Return the row of a line, and a second row for the request inside an Envelope. Other kinds of lines have no
         rows.
 
-        A broken line becomes a row with a ``problem``. If a complete entry follows a partly written one, as after a
-        crash, ``retry`` also adds its row.
+        A broken line becomes a row with a ``problem``. With ``retry``, the row of a complete entry after a partly
+        written one, as after a crash, is also returned.
         """
         start = line.find(MARK)
         if start < 0:

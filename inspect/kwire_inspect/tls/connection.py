@@ -31,7 +31,8 @@ MAX_HELD = 1 << 18
 """Maximum number of bytes of a connection to hold until a record is decrypted. They are the bytes of the
 handshake."""
 TRIES, MORE_TRIES, MAX_TRIES = 2000, 4, 20_000
-"""Sequence numbers to try after a loss: initially, additionally for each opened record, and at most."""
+"""Number of sequence numbers to try after a loss: the initial number, the increase per opened record, and the
+maximum."""
 MIN_RECORD = 22
 """Size of the smallest record in bytes, including its header."""
 MAX_KEYS = 1000
@@ -124,8 +125,8 @@ class TlsConnection:
     """Converts the pieces of a connection to pieces of its plaintext if the key log has the secrets.
 
     Pieces are held until the first record is opened. If it cannot be opened, they and all later pieces are passed on
-    with the reason, and ``passed`` becomes true. Missing secrets are awaited for ``patience`` seconds of the packets'
-    time. A pickler that knows the key log can pickle the connection between two pieces. No keys are pickled.
+    with the reason, and ``passed`` becomes true. Missing secrets may still arrive within ``patience`` seconds of the
+    packets' time. A pickler that knows the key log can pickle the connection between two pieces. No keys are pickled.
     """
 
     __slots__ = (
@@ -323,8 +324,8 @@ class TlsConnection:
             raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
-        """Return the state of the client's and the server's direction. These are TLS roles, and the capture may have
-        guessed the connection's ends wrong."""
+        """Return the directions of the TLS client and the TLS server. They may differ from the capture's, which can
+        be a guess."""
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
 

@@ -28,8 +28,8 @@ class Record:
 
 
 class Records:
-    """Divides a byte stream into records. After a loss within one record, the next position is known. After other
-    losses, the next record is searched for."""
+    """Divides a byte stream into records. After a loss within a single record, the start of the next record is known.
+    After other losses, the class searches for it."""
 
     __slots__ = ("_buffer", "_intact", "_lost", "_skip")
 
@@ -44,8 +44,8 @@ class Records:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """Yield the records that end in ``data``. Raise ``NotTlsError`` for bytes that are not a record although
-        nothing was lost."""
+        """Yield the records that end in ``data``. Raise ``NotTlsError`` if the bytes are not a record, but nothing
+        was lost."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._buffer = buffer = self._buffer + data[skipped:]
