@@ -62,7 +62,7 @@ def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None,
 def read_refusals(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return requests that a broker refused from server logs, as ``columns.REFUSALS``."""
+    """Return refused requests from brokers' server logs, as ``columns.REFUSALS``."""
     return _read(paths, "refusals", REFUSALS, columns, spark, options)
 
 

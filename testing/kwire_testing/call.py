@@ -109,8 +109,7 @@ class Call:
         return topic
 
     def partition(self, name: str | None, topic_id: bytes, index: int, epoch: int = -1) -> Partition:
-        """Return a partition that this node leads. ``epoch`` is the leader epoch that the client knows, -1 if
-        none."""
+        """Return a partition that this node leads. ``epoch`` is the leader epoch that the client knows, or -1."""
         partition = self.topic(name, topic_id, index).partitions[index]
         if partition.leader != self.node:
             raise Refused(ErrorCode.NOT_LEADER_OR_FOLLOWER)

@@ -46,7 +46,7 @@ class Clock:
         self._run()
 
     def later(self, seconds: float, what: Callable[[], object]) -> Timer:
-        """Schedule an action in ``seconds``."""
+        """Schedule an action to run after ``seconds``. Return its timer."""
         timer = Timer(what)
         heapq.heappush(self._timers, (self.now + seconds, next(self._number), timer))
         self._arm()

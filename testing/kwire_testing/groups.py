@@ -30,7 +30,7 @@ MAX_REPEATS = 3
 take hours."""
 
 Places = set[tuple[Uuid, int]]
-"""Topic ids with partition indexes."""
+"""Partitions, each given by a topic id and an index."""
 Topics = Mapping[str, tuple[Uuid, int]]
 """Id and number of partitions of each topic, by name."""
 

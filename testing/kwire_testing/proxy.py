@@ -56,11 +56,11 @@ BROKERS = (
     *("ShareFetchResponse", "ShareAcknowledgeResponse", "DescribeQuorumResponse", "FetchSnapshotResponse"),
     *("VoteResponse", "BeginQuorumEpochResponse", "EndQuorumEpochResponse", "UpdateRaftVoterResponse"),
 )
-"""Responses that contain broker addresses. The addresses in StreamsGroup… are those of clients."""
+"""Responses that contain broker addresses. StreamsGroup… responses contain addresses of clients instead."""
 NEW_IDS = 12
 """First version of Metadata that can find topics by id [KIP-516]."""
 MAX_WAITING = 100
-"""Maximum number of requests per connection that wait for responses. Meanwhile no others are read."""
+"""Maximum number of requests per connection that wait for responses. Beyond it, the proxy stops reading."""
 MAX_LISTENERS = 1000
 """Maximum number of listeners, one per broker address."""
 CHUNK = 1 << 18

@@ -1,11 +1,11 @@
 """Opens inputs by name, with a class for each kind of place.
 
 =====================  ==========================================================================
-``captures/a.pcap``    a file or folder of this machine
-``-``                  the standard input
+``captures/a.pcap``    a local file or folder
+``-``                  standard input
 ``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere but in another archive
 ``a.tar.gz!/``         all members of an archive, as a folder
-``s3://bucket/a.pcap`` an object, or those below a folder: see ``storage.stores``
+``s3://bucket/a.pcap`` an object, or all objects below a folder: see ``storage.stores``
 =====================  ==========================================================================
 """
 
@@ -208,7 +208,7 @@ def _exists(name: str) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """Return the paths that match a pattern. Names that start with a dot never match from the first wildcard on."""
+    """Return the paths that match a pattern. From the first wildcard on, ignore names that start with a dot."""
     parts = Path(pattern).parts
     first = next(number for number, part in enumerate(parts) if GLOB.search(part))
     found = Path(*parts[:first]).glob(str(Path(*parts[first:])))
@@ -303,7 +303,7 @@ def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Ma
 
 
 class Window:
-    """A sliding part of a stream. ``buffer`` starts at offset ``base`` of the uncompressed stream.
+    """A sliding window over a stream. ``buffer`` starts at offset ``base`` of the uncompressed stream.
 
     With ``peek``, only the beginning of standard input is visible, and all of it remains available to another reader.
     """

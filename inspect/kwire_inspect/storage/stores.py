@@ -76,7 +76,7 @@ _REASONS = (
     (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to the output of `hadoop classpath --glob`"),
     (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
-"""Patterns in error messages, and what to report for each."""
+"""Patterns of error messages, with the reason to report for each."""
 _AWS = re.compile(
     r"AWS Error .*?\(HTTP status (\d+)\).*? operation:\s*(?:Unable to parse ExceptionName: )?"
     r"(.*?)(?: \(Request ID.*)?$"

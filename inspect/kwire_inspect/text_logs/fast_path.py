@@ -1,4 +1,4 @@
-"""Converts lines in the format of brokers since 2.8 quickly. Request and response bodies are parsed only if needed.
+"""Quickly converts lines in the format of brokers since 2.8. Request and response bodies are parsed only if needed.
 
 Lines that differ in any way from this format are left to ``kwire.request_log``. Error codes and throttle times are
 found by searching for their JSON keys. This is safe: a quotation mark followed by a colon always ends a key, because

@@ -219,8 +219,7 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
 
 
 def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
-    """Return the decryption of the connection that begins with this piece, or ``None`` if the piece does not begin
-    TLS."""
+    """Return an object that decrypts the connection with this first piece, or ``None`` if the piece is not TLS."""
     if piece.kind == "data" and HELLO.startswith(piece.data[:2]):
         return TlsConnection(piece.connection, keys, patience)
     return None

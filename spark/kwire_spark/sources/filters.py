@@ -46,7 +46,7 @@ _TESTS: dict[type[Filter], str] = {
 
 
 def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
-    """Return those filters that can be evaluated with a column's value, as conditions."""
+    """Return conditions for the filters that depend only on the value of a column."""
     return [judged for pushed in filters if (judged := condition(pushed, schema)) is not None]
 
 

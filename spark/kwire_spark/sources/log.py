@@ -10,7 +10,8 @@
                      error.
 ``record``           Kind of record to read, such as ``OffsetCommit``, with ``key`` and ``value`` as structs
 ``topics``           Comma-separated patterns, such as ``orders*,!*-changelog`` (default: all topics)
-``start``, ``end``   Times. Only records at or after ``start`` and before ``end`` are read. They must have a time.
+``start``, ``end``   Times. Only records at or after ``start`` and before ``end`` are read. Records without a time are
+                     left out.
 ``startOffset``,     Offsets. Only records at or after ``startOffset`` and before ``endOffset`` are read.
 ``endOffset``
 ``control``          Whether to include control records, such as commit markers (default: true)
