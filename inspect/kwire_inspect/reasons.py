@@ -1,5 +1,5 @@
 """Reasons why bytes of a connection were not read, with advice for each. They are the values of ``problem`` in rows
-with ``unread``. One reason is for a request: the server closed its connection without a response."""
+with ``unread``. One of them is for requests whose connection the server closed without a response."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from kwire.connection.decoder import ENDED
 from kwire.connection.events import SERVER
 
 MIN_COVERAGE = 90.0
-"""Minimum percentage of bytes and of connections that a complete report is based on, unless the user sets another."""
+"""Default minimum percentage of bytes and of connections that must be read for a complete report."""
 
 CLOSED = f"{ENDED}: the {SERVER} closed it"
 """Reason in a capture if a server refused a request. The oldest request in flight when a server stops looks the same.

@@ -42,9 +42,9 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
 class Layout:
     """The order of values in the rows of a table.
 
-    Without ``own``, a row has a value for each column. With ``own``, a row starts with a tuple, made by
-    ``shared_row``, of all other columns, followed by the values of these columns. Rows of the same client and API
-    share the tuple, which makes rows cheap: its Arrow columns are built from the few distinct tuples.
+    Without ``own``, a row has a value for each column. With ``own``, a row starts with a tuple of all other columns,
+    made by ``shared_row``. The values of ``own`` follow. Rows of the same client and API share the tuple, which makes
+    rows cheap: its Arrow columns are built from the few distinct tuples.
 
     ``row`` makes a row from columns by name. With ``own``, it needs the shared tuple and the row's own columns.
     """

@@ -42,7 +42,7 @@ def messages(
     names: DataFrame | None = None,
     max_decoded: int = MAX_DECODED,
 ) -> DataFrame:
-    """Return the exchanges of one API with ``request`` and ``response``, or the column given by ``parts``, as
+    """Return the exchanges of one API with ``request`` and ``response``, or only the columns in ``parts``, as
     structs.
 
     ``api`` is an API key, or a name such as ``Fetch`` or a former name. ``exchanges`` needs the columns ``api_key``

@@ -166,7 +166,7 @@ class Proxy(Running):
 
     @property
     def bootstrap_servers(self) -> str:
-        """Address for clients to connect to."""
+        """Address of the proxy, to which clients connect."""
         host, port = self._here[self._upstream]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -364,7 +364,7 @@ class _Link:
         return None
 
     async def _learn(self, message: Message, event: RequestEvent) -> None:
-        """Request the names of topics whose ids occur in a message from the broker, on the client's connection."""
+        """Ask the broker for the names of topics whose ids occur in a message. Use the client's connection."""
         ids = {struct.topic_id for struct in structs(message, "topic_id")} - {bytes(16), *self._proxy.topics}
         if not ids:
             return

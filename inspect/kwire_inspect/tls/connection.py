@@ -324,8 +324,8 @@ class TlsConnection:
             raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
-        """Return the directions of the TLS client and the TLS server. They may differ from the capture's, which can
-        be a guess."""
+        """Return the directions of the TLS client and the TLS server. They may differ from the ends in the capture if
+        these were guessed."""
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
 

@@ -30,9 +30,9 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
 
     ``exchanges`` needs only the ``EXCHANGE_COLUMNS`` of ``tables.clients``. Each table is replaced as a whole in one
     step. It records the last batch added, so that a batch repeated after a failure is not added twice. The tables
-    depend on the checkpoint next to them, ``folder/_clients.checkpoint``. If the checkpoint exists without the
-    tables, the query fails with a ``ValueError``. A connection counts once per batch. ``inputs`` describes the inputs
-    of the stream for reports on the tables.
+    depend on the checkpoint next to them, ``folder/_clients.checkpoint``. Raises ``ValueError`` if the tables exist
+    without the checkpoint. A connection counts once per batch. ``inputs`` describes the inputs of the stream for
+    reports on the tables.
     """
     path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
