@@ -1,9 +1,9 @@
-"""The runtime of generated codecs: base classes, errors, policies and the registry of messages.
+"""The runtime of generated codecs, with base classes, errors, policies and the message registry.
 
-``kwire.connection`` decodes connections or serves their ends, from ``kwire.frames`` and ``kwire.headers``, and
-``kwire.client`` is a client on top of it;
-``kwire.records`` and ``kwire.compression`` read and build record batches; ``kwire.logs`` and ``kwire.request_log``
-read the files and logs of brokers; ``kwire.trace`` shows bytes as annotated trees.
+``kwire.connection`` decodes connections and implements both of their ends. It uses ``kwire.frames`` and
+``kwire.headers``, and ``kwire.client`` is a client built on it. ``kwire.records`` and ``kwire.compression`` read and
+build record batches. ``kwire.logs`` and ``kwire.request_log`` read broker files and logs. ``kwire.trace`` shows bytes
+as annotated trees.
 """
 
 from kwire import message
@@ -28,13 +28,13 @@ from kwire.struct import Struct
 from kwire.uuids import ZERO_UUID, Uuid
 
 __version__ = "0.1.0"
-"""The version of the distribution, which all packages share."""
+"""The version of the distribution, which is the same for all of its packages."""
 
 
 def is_native() -> bool:
-    """Return whether kwire runs compiled, which gives the same values, bytes and errors faster.
+    """Return whether kwire runs compiled, which is faster but gives the same values, bytes and errors.
 
-    Compiled classes refuse values of wrong types where they are given, not where they are written.
+    Compiled classes reject values of the wrong type when they are assigned, not when they are encoded.
     """
     return not (message.__file__ or "").endswith(".py")
 

@@ -1,4 +1,4 @@
-"""``python -m kwire``: the command ``kwire``."""
+"""The entry point of ``python -m kwire``, which is the same as the ``kwire`` command."""
 
 from __future__ import annotations
 

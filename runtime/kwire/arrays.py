@@ -1,7 +1,7 @@
-"""Arrays of numbers for interpreted runs: one call of ``struct`` for all elements. Never compiled.
+"""Reads and writes arrays of numbers in interpreted runs, with one ``struct`` call per array. Never compiled.
 
-They replace the loops of the same names in ``kwire.wire``. The structs of short arrays are prepared, because most
-arrays in the protocol are replica lists.
+These functions replace the loops with the same names in ``kwire.wire``. Formats for short arrays are prepared,
+because most arrays in the protocol are replica lists.
 """
 
 from __future__ import annotations

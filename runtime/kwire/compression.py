@@ -1,8 +1,8 @@
-"""Compressed records: Kafka's codecs, each in the framing that Kafka uses for it [KAFKA-WIRE 45].
+"""Compresses and decompresses records with Kafka's codecs, each in Kafka's own framing [KAFKA-WIRE 45].
 
-``limit`` bounds the output, not the size that a stream claims. Reading accepts what Kafka's own classes accept,
-including what they ignore after the end of a stream. Writing is deterministic, with the block sizes and default
-levels of the Java producer.
+``limit`` applies to the actual output, not to the size that a stream declares. Reading accepts the same streams as
+Kafka's own classes, and ignores the same bytes after the end of a stream. Writing is deterministic, with the block
+sizes and default levels of the Java producer.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["DEFAULT_LIMIT", "Codec", "CompressionError", "DecompressionLimitErro
 
 
 class Codec(IntEnum):
-    """The compression of records, bits 0 to 2 of the attributes of a batch.
+    """The compression codec of records, in bits 0 to 2 of a batch's attributes.
 
-    Numbers without a codec are members ``UNKNOWN_5`` to ``UNKNOWN_7``, which iteration leaves out.
+    Numbers without a codec are the members ``UNKNOWN_5`` to ``UNKNOWN_7``, which iteration skips.
     """
 
     NONE = 0
@@ -31,7 +31,7 @@ class Codec(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name in Kafka's ``compression.type``, such as ``gzip``."""
+        """The codec's name in Kafka's ``compression.type``, such as ``gzip``."""
         return self.name.lower()
 
     @classmethod
@@ -47,11 +47,11 @@ class Codec(IntEnum):
 NONE, GZIP, SNAPPY, LZ4, ZSTD = Codec
 
 DEFAULT_LIMIT = MAX_FRAME
-"""100 MiB: larger records could not have been sent to a broker uncompressed either."""
+"""The default limit of 100 MiB. Larger records could not be sent to a broker uncompressed."""
 
 _LEVELS: dict[int, range] = {GZIP: range(1, 10), LZ4: range(1, 18), ZSTD: range(-131072, 23)}
 _ZSTD_LEVEL = 3
-_GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no time and an unknown operating system, as in Java
+_GZIP_HEADER = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"  # no timestamp and an unknown operating system, as in Java
 _PIECE = 1 << 14
 _XERIAL_MAGIC = b"\x82SNAPPY\0"
 _XERIAL_HEADER = _XERIAL_MAGIC + b"\0\0\0\1\0\0\0\1"
@@ -59,29 +59,29 @@ _XERIAL_BLOCK = 1 << 15
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _LZ4_DESCRIPTOR = b"\x60\x40"  # version 1, independent blocks of 64 KiB, no checksums, no content size
 _LZ4_BLOCK = 1 << 16
-_LZ4_FAST = 9  # Kafka's default, for which it uses the fast compressor, not the one of this level
+_LZ4_FAST = 9  # Kafka's default level, for which it uses the fast compressor
 _LZ4_STORED = 1 << 31
 _FIRST_BUFFER = 1 << 16
 
 
 class CompressionError(DecodeError):
-    """An unknown codec, or a stream that its codec cannot decompress. ``message_name`` is the name of the codec.
+    """Raised for an unknown codec or an invalid compressed stream. ``message_name`` is the name of the codec.
 
-    For records of a batch, the attributes have the meaning that they have in a ``RecordsError``. ``position`` is the
-    start of the batch in the input and ``offset`` the place of the problem there. ``data`` holds the bytes of the
-    batch.
+    For records in a batch, the attributes have the same meaning as in a ``RecordsError``. ``position`` is the offset
+    of the batch in the input, ``offset`` is the offset of the problem in the input, and ``data`` contains the bytes
+    of the batch.
     """
 
 
 class DecompressionLimitError(CompressionError):
-    """A stream that decompresses to more than the limit."""
+    """Raised when a stream decompresses to more bytes than the limit."""
 
 
 def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = None) -> bytes:
-    """Return ``data`` compressed with ``codec``, in the framing for batches of this ``magic``.
+    """Return ``data`` compressed with ``codec``, in the framing for batches with this ``magic``.
 
-    ``level`` depends on the codec: 1 to 9 for gzip, 1 to 17 for lz4, up to 22 for zstd. It defaults to Kafka's level.
-    Raise ``EncodeError`` for an unknown codec or level.
+    ``level`` can be 1 to 9 for gzip, 1 to 17 for lz4, and up to 22 for zstd. The default is Kafka's default level.
+    Raise ``EncodeError`` for an unknown codec or an invalid level.
     """
     if codec not in range(len(Codec)):
         raise EncodeError(f"unknown compression codec {codec}")
@@ -102,10 +102,10 @@ def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = Non
 
 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = DEFAULT_LIMIT) -> bytes:
-    """Return ``data`` decompressed with ``codec``, in the framing for batches of this ``magic``.
+    """Return ``data`` decompressed with ``codec``, in the framing for batches with this ``magic``.
 
-    The result has at most ``limit`` bytes. The call uses at most a few times the memory of the output or of the
-    limit, whichever is less. Raise ``CompressionError`` for invalid ``data``.
+    The result has at most ``limit`` bytes. Memory use is at most a few times the size of the output or of the limit,
+    whichever is less. Raise ``CompressionError`` for invalid ``data``.
     """
     if codec not in range(len(Codec)):
         raise CompressionError(f"unknown compression codec {codec}", data=bytes(data))
@@ -131,14 +131,14 @@ def _check_limit(size: int, limit: int, offset: int = 0) -> None:
 
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
-    """Decompress all members. Other bytes after them are ignored, as in Java."""
-    out = BytesIO()  # which gives its bytes without a copy
+    """Decompress all members, and ignore any other bytes after them, as Java does."""
+    out = BytesIO()  # it returns its bytes without a copy
     at = 0
     while True:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)
         while not member.eof:
-            # In pieces, because each member copies the rest of its input: many tiny members would take quadratic
-            # time.
+            # The input is split, because each member copies the rest of it, and many tiny members would need
+            # quadratic time.
             piece = data[at : at + _PIECE]
             if not piece:
                 raise CompressionError("the stream ends too early", offset=at)
@@ -163,10 +163,10 @@ def _write_xerial(data: bytes) -> bytes:
 
 
 def _read_snappy(data: bytes | memoryview, limit: int) -> bytes:
-    """Read blocks in the framing of snappy-java, or a bare block, which some other clients send.
+    """Decompress blocks in the framing of snappy-java, or a bare block, which some other clients send.
 
-    Only the magic of the header is checked: writers disagree on the byte order of its two version numbers. As in
-    Java, the header may be repeated before any block, and fewer than four bytes at the end are ignored.
+    Only the magic of the header is checked, because writers disagree about the byte order of its two version numbers.
+    As in Java, the header may be repeated before any block, and up to three bytes at the end are ignored.
     """
     if data[:8] != _XERIAL_MAGIC:
         return _read_snappy_block(data, 0, limit)
@@ -193,7 +193,7 @@ def _read_snappy_block(block: bytes | memoryview, at: int, limit: int, done: int
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         _check_limit(done + size, limit, at)
-        if not block or size * 3 > len(block) * 64:  # the best that snappy can do is 64 bytes for 3
+        if not block or size * 3 > len(block) * 64:  # snappy's best ratio is 64 bytes for 3 bytes
             raise CompressionError(f"a block of {len(block)} bytes claims to decompress to {size}", offset=at)
         out = BytesIO(bytes(size))
         with out.getbuffer() as into:
@@ -225,14 +225,15 @@ def _write_lz4(data: bytes, magic: int, level: int) -> bytes:
 
 
 def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
-    """Decompress one frame of independent blocks, the only kind that Kafka reads.
+    """Decompress one frame of independent blocks, which is the only kind that Kafka reads.
 
-    The checksums of blocks and content are not verified, like the latter in Kafka: the batch has its own checksum.
+    Checksums of blocks and content are not verified, because the batch has its own checksum. Kafka does not verify
+    checksums of the content either.
     """
     import cramjam
 
     at, block_limit, block_checksum = _read_lz4_header(data, magic)
-    buffer = memoryview(bytearray(min(block_limit, 255 * len(data))))  # the best that lz4 can do is 255 for one
+    buffer = memoryview(bytearray(min(block_limit, 255 * len(data))))  # lz4's best ratio is 255 bytes for 1 byte
     out = BytesIO()
     while True:
         if len(data) - at < 4:
@@ -261,9 +262,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
 
 
 def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, int]:
-    """Return the offset of the first block, the largest size of a block, and the size of the checksum after each
-    block.
-    """
+    """Return the offset of the first block, the maximum size of a block, and the size of each block's checksum."""
     if data[:4] != _LZ4_MAGIC:
         raise CompressionError("the magic number is missing")
     if len(data) < 7:
@@ -282,14 +281,16 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
 
 
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
-    """Return the checksum, one byte. For batches of magic 0 Kafka includes the magic number of the frame by mistake
-    (KAFKA-3160); its readers do not verify it there.
+    """Return the one-byte checksum of a frame header.
+
+    For batches with magic 0, Kafka mistakenly includes the frame's magic number (KAFKA-3160). Its readers do not
+    verify the checksum of such batches.
     """
     return bytes([_xxh32(descriptor if magic else _LZ4_MAGIC + descriptor) >> 8 & 0xFF])
 
 
 def _xxh32(data: bytes) -> int:
-    """Return XXH32 with seed zero, for fewer than 16 bytes."""
+    """Return the XXH32 hash with seed zero of fewer than 16 bytes."""
     value = 0x165667B1 + len(data)
     words = len(data) & ~3
     for at in range(0, words, 4):
@@ -308,11 +309,11 @@ def _rotated(value: int, bits: int) -> int:
 
 
 def _read_zstd(data: bytes | memoryview, limit: int) -> bytes:
-    """Decompress all frames into a buffer that grows until they fit. The size in a frame's header is not trusted."""
+    """Decompress all frames into a buffer that grows until they fit. Sizes in frame headers are not trusted."""
     import cramjam
 
     if not data:
-        return b""  # no frame decompresses to nothing, as in Java
+        return b""  # input without frames decompresses to no bytes, as in Java
     size = min(limit, max(_FIRST_BUFFER, 8 * len(data)))
     while True:
         out = BytesIO(bytes(size))

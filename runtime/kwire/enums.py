@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class ProtocolEnum(IntEnum):
-    """The values of a field that have names. Members are integers and equal to them.
+    """The named values of an integer field. Members are integers.
 
-    Values without a name, which a newer peer may send, become members ``UNKNOWN_n``. A value outside the integer type
-    raises ``ValueError``. A subclass sets the type as in ``class Phase(ProtocolEnum, type="int8")``.
+    Values without a name, which newer peers may send, become members ``UNKNOWN_n``. Values outside the integer type
+    raise ``ValueError``. A subclass sets this type, as in ``class Phase(ProtocolEnum, type="int8")``.
     """
 
     _bounds: ClassVar[tuple[int, int]]
@@ -27,12 +27,12 @@ class ProtocolEnum(IntEnum):
 
     @property
     def description(self) -> str:
-        """Meaning of the value in one line, empty if it has no name."""
+        """The meaning of the value on one line, or ``""`` if the value has no name."""
         return description(type(self), self.name)
 
     @classmethod
     def name_of(cls, value: object) -> str:
-        """Return the name of a value, or an empty string if it has none."""
+        """Return the name of a value, or ``""`` if the value has no name."""
         member = cls._value2member_map_.get(value)
         return "" if member is None else member.name
 
@@ -48,7 +48,7 @@ class ProtocolEnum(IntEnum):
 
 
 def as_dict(enum: type[ProtocolEnum]) -> dict[str, Any]:
-    """Return an enum as plain data: its ``name``, and its ``values`` by their names."""
+    """Return an enum as plain data, with its ``name`` and its ``values`` by name."""
     return {"name": enum.__name__, "values": {member.name: member.value for member in enum}}
 
 

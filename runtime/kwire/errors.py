@@ -1,4 +1,4 @@
-"""Errors of decoding, encoding and look-ups. ``decode`` and ``encode`` raise only these errors for invalid input."""
+"""Decoding, encoding and look-up errors. ``decode`` and ``encode`` raise no other errors for invalid input."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class KwireError(Exception):
     """Base class of all errors that kwire raises for invalid input and unknown names."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Copy and pickle by attributes, not by a call of the class, which may require keywords."""
+        """Copy and pickle the attributes instead of calling the class, which may require keywords."""
         return copyreg.__newobj__, (type(self), *self.args), self.__getstate__()  # type: ignore[attr-defined]
 
 
 class FieldError(KwireError):
-    """Base class of errors in a field of a message. ``path`` names the field (``topics[3].partitions[0].records``)
-    and is empty for the message as a whole."""
+    """Base class of errors in a field of a message. ``path`` is the path of the field, such as
+    ``topics[3].partitions[0].records``. It is empty for the whole message."""
 
     def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
         super().__init__(reason)
@@ -42,13 +42,13 @@ class FieldError(KwireError):
 
 
 class DecodeError(FieldError):
-    """Raised for bytes that are not valid for the message and version.
+    """Raised for bytes that are invalid for the message and version.
 
-    ``path`` names the field. ``offset`` counts bytes from the start of ``data``, which is the whole input. ``origin``
-    holds the class, the offset of the message and the policy, with which ``data`` can be read again. For records,
-    ``data`` is one batch, ``position`` the offset of its first byte in the input, and ``offset`` counts from the
-    start of the input too. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process
-    ``data`` is zeros, unless it is a message or batch without secrets (see ``kwire.secrets``).
+    ``path`` is the path of the field. ``offset`` is the offset of the problem in ``data``, which is the whole input.
+    ``origin`` contains the class, the offset of the message and the policy, with which ``data`` can be read again.
+    For records, ``data`` is one batch, and ``position`` and ``offset`` are the offsets of the batch and of the
+    problem in the input. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process,
+    ``data`` is zeros unless it is a message or batch without secrets (see ``kwire.secrets``).
     """
 
     def __init__(
@@ -88,24 +88,24 @@ class DecodeError(FieldError):
 
 
 class EncodeError(FieldError):
-    """Raised for a value that cannot be encoded in this version: out of range, null where null is not allowed, or set
-    for a field that is not ignorable and is missing from the version. ``path`` names the field."""
+    """Raised for a value that cannot be encoded in this version. It is out of range, an invalid null, or set for a
+    non-ignorable field that the version lacks. ``path`` is the path of the field."""
 
 
 class UnexpectedMessageError(KwireError):
-    """A message of another class than expected, or of an unknown API or version."""
+    """Raised for a message of an unexpected class, or of an unknown API or version."""
 
 
 class UnknownNameError(KwireError, KeyError):
     """Raised if a look-up fails. ``name`` is the name, API key or version that was looked up.
 
-    All look-ups by name, key or version raise a subclass of it. ``Message.decode`` and ``encode`` are exceptions:
-    they raise ``DecodeError`` and ``EncodeError`` for an unknown version. The text suggests similar names. It is a
-    ``KeyError`` because look-ups behave like mappings.
+    All look-ups by name, key or version raise a subclass of this error, except that ``Message.decode`` and ``encode``
+    raise ``DecodeError`` and ``EncodeError`` for an unknown version. The error text suggests similar names. The class
+    is a ``KeyError``, because look-ups behave like mappings.
     """
 
     _kind = "name"
-    """Kind of name in the text. Subclasses set it by a keyword."""
+    """The kind of name that the error text mentions. Subclasses set it with a keyword."""
 
     def __init__(self, name: object, known: Iterable[object] = (), *, of: str = "") -> None:
         super().__init__(name)
@@ -130,12 +130,12 @@ class UnknownApiError(UnknownNameError, kind="API"):
 
 
 class UnknownVersionError(UnknownNameError, kind="version"):
-    """Raised for a version that the message does not have."""
+    """Raised for a version that a message does not have."""
 
 
 class UnknownColumnError(UnknownNameError, kind="column"):
-    """Raised for a column that a message, a struct in it, or the table of records does not have. ``name`` is its name
-    there."""
+    """Raised for an unknown column of a message, of a struct in it, or of the records table. ``name`` is the column's
+    name."""
 
 
 class UnknownReleaseError(UnknownNameError, kind="release"):
@@ -147,7 +147,7 @@ class UnknownLogError(UnknownNameError, kind="log"):
 
 
 class UnknownRecordTypeError(UnknownNameError, kind="record type"):
-    """Raised for an unknown record type of a log. ``name`` is its number or its name."""
+    """Raised for an unknown record type of a log. ``name`` is its number or name."""
 
 
 _SUFFIXES = ("request", "response", "record", "key", "value")
@@ -155,13 +155,13 @@ _LONGEST_LIST = 400
 
 
 def suggestion(name: object, known: Iterable[object]) -> str:
-    """Return ``, did you mean X or Y?`` for similar names, else all known names if they make a short list."""
+    """Return ``, did you mean X or Y?`` with similar names, or else all known names if there are only a few."""
     if isinstance(known, range):
         return f", valid versions are {known.start} to {known.stop - 1}" if known else ""
     if not isinstance(name, str):
         return ""
     names = {str(other).lower(): str(other) for other in known}
-    if name.strip("0123456789."):  # a word, not the number of a release
+    if name.strip("0123456789."):  # a word, not a release number
         from difflib import get_close_matches
 
         folded = name.lower()
@@ -174,25 +174,26 @@ def suggestion(name: object, known: Iterable[object]) -> str:
 
 
 def to_keep(error: DecodeError) -> DecodeError:
-    """Return ``error`` without its traceback, which has all that the functions in it knew, such as other frames, and
-    would keep it until cycles are collected.
+    """Return ``error`` without its traceback.
+
+    The traceback would keep all locals of its functions, such as other frames, until cycles are collected.
     """
     error.__traceback__ = error.__context__ = error.__cause__ = None
     return error
 
 
 def counted(number: object, noun: str) -> str:
-    """Return ``1 byte``, ``2 bytes``."""
+    """Return a number with a noun, such as ``1 byte`` or ``2 bytes``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def cut(text: str, longest: int = 40) -> str:
-    """Return ``text``, or its beginning and an ellipsis."""
+    """Return ``text``, or its beginning with an ellipsis if it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def quoted(message: str, value: object, longest: int = 40) -> str:
-    """Return the beginning of a value, except for messages with secrets, where the value may be a secret."""
+    """Return the beginning of a value as text, or ``HIDDEN`` if the message may contain secrets."""
     return HIDDEN if message in SECRETS else cut(repr(value), longest)
 
 

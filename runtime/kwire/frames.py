@@ -1,4 +1,4 @@
-"""Frames: an int32 size and that many bytes of payload, the unit of all traffic on a Kafka connection."""
+"""Frames, the units of all traffic on a Kafka connection, which consist of an int32 size and the payload."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_FRAME = 104_857_600
-"""The default of Kafka's ``socket.request.max.bytes``: 100 MiB."""
+"""The default of Kafka's ``socket.request.max.bytes``, which is 100 MiB."""
 MAX_DECODED = 2 << 20
-"""The default size above which the pipeline only decodes messages with few values."""
+"""The default size, in bytes, above which the pipeline only decodes messages with few values."""
 
 
 def frame(payload: bytes) -> bytes:
-    """Return ``payload`` preceded by its size."""
+    """Return a frame, which is ``payload`` preceded by its size."""
     if len(payload) > 0x7FFFFFFF:
         raise EncodeError(f"a payload of {len(payload)} bytes is too long: its size must fit into an int32")
     return len(payload).to_bytes(4, "big") + payload
@@ -38,13 +38,13 @@ class FrameReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete frame that have arrived."""
+        """The bytes of an incomplete frame that have arrived so far."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[bytes]:
-        """Return the payloads that ``data`` completes, in order.
+        """Return an iterator over the payloads that ``data`` completes, in order.
 
-        ``data`` is buffered even if they are never iterated.
+        ``data`` is buffered even if the iterator is not used.
         """
         self._buffer += data
         return self._payloads()

@@ -1,9 +1,9 @@
-"""Request and response headers, which precede the body of every request and response.
+"""Request and response headers, which precede the bodies of requests and responses.
 
-They are messages: ``encode``, ``decode_from``, policies and errors work as usual. They are not generated because the
-runtime needs them before it knows a generated package; packages re-export these classes. API key and version of a
-request are read first and determine the version of its header [KAFKA-WIRE 5].
-``Message.header_version`` returns the version for every API key and version, with Kafka's exceptions.
+Headers are messages, so ``encode``, ``decode_from``, policies and errors work as usual. They are not generated,
+because the runtime needs them before it knows a generated package. Packages re-export these classes. The API key and
+version of a request are read first and determine its header version [KAFKA-WIRE 5]. ``Message.header_version``
+returns the header version for each message version, including Kafka's exceptions.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 @mypyc_attr(acyclic=True)
 class RequestHeader(Message):
-    """Versions 0 (no client id), 1 and 2 (with tagged fields).
+    """A request header of version 0 (without client id), 1 or 2 (with tagged fields).
 
-    ``client_id`` keeps its classic length in version 2 too [KAFKA-WIRE 4]; Kafka's brokers treat ``None`` (null) as
-    an empty name.
+    ``client_id`` keeps its classic length even in version 2 [KAFKA-WIRE 4]. Kafka's brokers treat ``None`` (null) as
+    an empty client id.
     """
 
     VALID_VERSIONS: ClassVar[range] = range(3)
@@ -95,7 +95,7 @@ class RequestHeader(Message):
 
 @mypyc_attr(acyclic=True)
 class ResponseHeader(Message):
-    """Versions 0 and 1 (with tagged fields)."""
+    """A response header of version 0 or 1 (with tagged fields)."""
 
     VALID_VERSIONS: ClassVar[range] = range(2)
     FLEXIBLE_VERSIONS: ClassVar[range] = range(1, 2)
@@ -128,4 +128,4 @@ def _write_tags(out: BytesWriter, tags: FieldTags, flexible: bool) -> None:
     if flexible:
         write_tags(out, [], tags)
     elif tags:
-        give_up()  # classic headers cannot carry them, as in Kafka
+        give_up()  # classic headers cannot contain them, as in Kafka

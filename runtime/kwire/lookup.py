@@ -1,8 +1,8 @@
-"""Look-ups by the name of a message: of its class, its model and its columns."""
+"""Base classes for looking up message classes, models and columns by message name."""
 
 from __future__ import annotations
 
-from _collections_abc import Mapping  # collections.abc imports all of collections: docs/decisions/codecs.md
+from _collections_abc import Mapping  # collections.abc imports all of collections, see docs/decisions/codecs.md
 
 from kwire.errors import UnknownMessageError
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 class MessageMapping(Mapping["str", "T"]):
-    """One value for each message of a generated package, loaded on first use.
+    """A mapping with one value per message of a generated package, loaded on first use.
 
-    Keys are the names of messages. Former names find the same values, but iteration leaves them out. An unknown name
-    raises ``kwire.errors.UnknownMessageError``. Compares by identity.
+    The keys are message names. Former names also find the values, but iteration skips them. An unknown name raises
+    ``kwire.errors.UnknownMessageError``. Objects are compared by identity.
     """
 
     def __init__(self, package: str, modules: Mapping[str, str], aliases: Mapping[str, str]) -> None:
@@ -30,7 +30,7 @@ class MessageMapping(Mapping["str", "T"]):
         self._loaded: dict[str, T] = {}
 
     def _load(self, name: str, module: str) -> T:
-        """Return the value for the message of this current name, which is in this module of the package."""
+        """Return the value for a message, given its current name and its module in the package."""
         raise NotImplementedError
 
     def __getitem__(self, name: str) -> T:
@@ -63,7 +63,7 @@ class MessageMapping(Mapping["str", "T"]):
 
 
 class PerMessage(MessageMapping["T"]):
-    """One value for each message of ``registry``."""
+    """A mapping with one value per message of ``registry``."""
 
     def __init__(self, registry: MessageRegistry) -> None:
         super().__init__(registry._package, registry._modules, registry._aliases)

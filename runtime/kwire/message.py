@@ -1,4 +1,4 @@
-"""The base class of all generated messages: encoding and decoding."""
+"""The base class of all generated messages, with encoding and decoding."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 UNPAUSED: Final = 16384
-"""Maximum bytes that are decoded while Python collects garbage. A longer message can have many lists. Decoding makes
-no cycles, but a search for cycles would double its time.
+"""Maximum size, in bytes, of messages that are decoded without pausing the garbage collector. Larger messages can
+have many lists. Decoding creates no cycles, but a search for cycles would double its time.
 """
 
 
 def pause_collector() -> bool:
-    """Stop the collector, and return whether it was running.
+    """Stop the garbage collector, and return whether it was running.
 
-    If it was, the caller calls ``gc.enable()`` afterwards.
+    If it was, the caller must call ``gc.enable()`` afterwards.
     """
     if not gc.isenabled():
         return False
@@ -36,7 +36,7 @@ def pause_collector() -> bool:
 
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Message(Struct):
-    """A whole message with all its versions, the root of encoded and decoded data."""
+    """Base class of messages, which are encoded and decoded as a whole in any of their versions."""
 
     __slots__ = ()
 
@@ -44,7 +44,7 @@ class Message(Struct):
     VALID_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
     HEADER_VERSIONS: ClassVar[dict[int, int]] = {}
-    """The versions of the headers before the message, each by the first version of the message that has it."""
+    """Header versions, keyed by the first message version that uses each."""
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[Any, i64]:
@@ -55,10 +55,10 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """Return the version of the header before this message. Raise ``LookupError`` if it never has one."""
+        """Return the header version for this version. Raise ``LookupError`` if the message never has a header."""
         if not cls.HEADER_VERSIONS:
             raise LookupError(f"{cls.__name__} has no header")
-        # Versions before the first one have its header.
+        # Versions before the first key also use its header.
         first, *later = cls.HEADER_VERSIONS
         found = first
         for start in later:
@@ -67,10 +67,10 @@ class Message(Struct):
         return cls.HEADER_VERSIONS[found]
 
     def encode(self, version: int) -> bytes:
-        """Return the bytes of this message in ``version``, without header.
+        """Return the bytes of this message in ``version``, without a header.
 
-        Raise ``EncodeError`` with the field that cannot be encoded. Its value is out of range, null where null is not
-        allowed, or not the default although the version lacks the field and the field is not ignorable.
+        Raise ``EncodeError`` with the path of a field that cannot be encoded. Its value is out of range, an invalid
+        null, or not the default of a non-ignorable field that the version lacks.
         """
         if type(version) is not int:
             version = index(version)
@@ -88,9 +88,9 @@ class Message(Struct):
     def decode(
         cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
     ) -> Self:
-        """Return the message in ``data``, from its first byte or from ``start`` to its last byte.
+        """Return the message that extends from ``start`` to the end of ``data``.
 
-        Raise ``DecodeError`` with the message, version, field path and byte offset of the error.
+        Raise ``DecodeError`` with the message name, version, field path and byte offset of the problem.
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
@@ -113,9 +113,9 @@ class Message(Struct):
     def decode_from(
         cls, data: bytes | bytearray | memoryview, version: int, policy: Policy = STRICT, *, start: int = 0
     ) -> tuple[Self, int]:
-        """Return the message that starts at byte ``start`` of ``data``, and the offset after it.
+        """Return the message that starts at byte ``start`` of ``data``, and its end offset.
 
-        Bytes may follow the message. Errors are as in ``decode``.
+        Other bytes may follow the message. The errors are the same as for ``decode``.
         """
         if type(data) is not bytes or type(version) is not int or (start and not 0 < start <= len(data)):
             data, version = cls._checked(data, version, start)
@@ -152,7 +152,7 @@ class Message(Struct):
 
     @classmethod
     def _checked(cls, data: object, version: int, start: int) -> tuple[bytes, int]:
-        """Return ``data`` and ``version`` in their basic types, for a ``start`` inside the data."""
+        """Return ``data`` and ``version`` as ``bytes`` and ``int``, and check that ``start`` is within the data."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise TypeError(f"data must be bytes, bytearray or memoryview, not {type(data).__name__}")
         data, version = bytes(data), index(version)
@@ -177,7 +177,7 @@ def decode_within(
                 message, end = cls._read(data, start, version)
                 if end == len(data):
                     return message
-            except Exception:  # decode reports it
+            except Exception:  # decode raises the error
                 pass
         return cls.decode(data, version, policy, start=start)
     from kwire.interpreter.large import TooManyValuesError, read_large

@@ -1,8 +1,8 @@
-"""Makes the same source fast both interpreted and compiled by mypyc.
+"""Makes the same source code fast both when it is interpreted and when mypyc compiles it.
 
-Type checkers and mypyc read ``native.pyi``, where the integer names are mypyc's fixed-width types. At run time they
-are plain ``int``: annotations cost nothing, and neither ``typing`` nor ``mypy_extensions`` is imported, which would
-take longer than importing a codec. This module is never compiled.
+Type checkers and mypyc read ``native.pyi``, in which the integer names are mypyc's fixed-width types. At run time
+they are plain ``int``, so annotations cost no time. There is no import of ``typing`` or ``mypy_extensions``, which
+would take longer than the import of a codec. This module is never compiled.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
 
 
 def close_classes() -> None:
-    """Close the classes of the calling module to subclasses in other modules.
+    """Declare that no other module has subclasses of the calling module's classes.
 
-    Does nothing when interpreted.
+    This does nothing when interpreted.
     """
 
 
 def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """Make the function ``new_X`` with which readers make objects of a generated class ``X``. Its parameters are all
-    fields in their order, except for ``without``, which get their defaults.
+    """Return the function ``new_X`` with which readers create objects of a generated class ``X``.
 
-    Compiled, a call of it stores the attributes where it stands. Interpreted, a call of the class costs as much as
-    reading the fields did, so the first call makes a function that allocates and stores. The docstring of the class
-    describes its fields from now on.
+    Its parameters are all fields in order, except for ``without``, which get their defaults. In compiled code, its
+    calls are inlined. In interpreted code, a call of the class would cost as much as reading the fields, so the first
+    call compiles a function that allocates the object and stores the fields. The class also gets a docstring that
+    describes its fields.
     """
     cls.__doc__ = _CLASS_DOC  # type: ignore[assignment]
     if not isinstance(cls.__init__, FunctionType):
@@ -69,18 +69,18 @@ def _constructor(name: str, cls: type[Any], without: tuple[str, ...]) -> Functio
             scope[f"_default_{slot}"] = default
         lines.append(f"    self.{slot} = {value}")
     source = "\n".join([*lines, "    return self\n"])
-    # linecache, and so tracebacks and pdb, ask the loader for the source.
+    # linecache, which tracebacks and pdb use, asks the loader for the source.
     scope |= {"__name__": cls.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
     exec(source, scope)
     function: FunctionType = scope[name]
-    # Named afterwards. A first call of compile() costs a millisecond to set up the ast module.
+    # The code is named afterwards, because the first compile() needs a millisecond to set up the ast module.
     function.__code__ = function.__code__.replace(co_filename=f"{cls.__module__}.{name}")
     return function
 
 
 class _ClassDoc:
-    """The docstring of a generated class, created on access: with all fields, and in compiled modules too, which lose
-    the docstrings of the source."""
+    """The docstring of a generated class with all fields, created on access. It also exists in compiled modules,
+    which lose the docstrings of the source."""
 
     __slots__ = ()
 
@@ -91,7 +91,7 @@ class _ClassDoc:
 
 
 class _Signature:
-    """The signature of a native class, created on access: mypyc gives none where a default is a list or a struct."""
+    """The signature of a native class, created on access. mypyc has none if a default is a list or a struct."""
 
     __slots__ = ()
 

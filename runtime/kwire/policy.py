@@ -1,4 +1,4 @@
-"""The tolerance of decoding. The default accepts only data that a correct peer writes."""
+"""The tolerance of decoding. By default, only data that a correct peer would write is accepted."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _CHOICES = {"tags": ("strict", "kafka", "preserve"), "utf8": ("strict", "replace
 
 
 class Policy:
-    """Three independent choices.
+    """Three independent options for decoding.
 
-    ``tags``: ``strict`` requires tagged fields in ascending order without duplicates, each of its declared size, and
-    none below its ``taggedVersions``. ``kafka`` reads like Kafka's generated classes: any order, the last duplicate
-    wins, the declared size of a known tag is not checked. ``preserve`` is ``strict``, but keeps a known tag below its
-    versions as an unknown one.
+    ``tags``: ``strict`` requires tagged fields in ascending order without duplicates, with their declared sizes, and
+    only in their ``taggedVersions``. ``kafka`` reads like Kafka's generated classes, which allow any order, use the
+    last duplicate, and do not check the declared size of a known tag. ``preserve`` is like ``strict`` but keeps a
+    known tag below its ``taggedVersions`` as an unknown tag.
 
-    ``utf8``: ``strict`` rejects strings that are not UTF-8, ``replace`` substitutes U+FFFD as Java does.
+    ``utf8``: ``strict`` rejects strings that are not UTF-8, and ``replace`` inserts U+FFFD as Java does.
 
-    ``trailing``: bytes after the message are an ``error``, or ignored (``ignore``) as Kafka's servers do with
+    ``trailing``: ``error`` rejects bytes after the message, and ``ignore`` ignores them, as Kafka's servers do for
     requests.
     """
 
@@ -50,9 +50,9 @@ class Policy:
 
 
 STRICT = Policy()
-"""The default: accept only what a correct peer writes."""
+"""The default policy, which only accepts data that a correct peer would write."""
 
 LIKE_KAFKA = Policy(tags="kafka", utf8="replace", trailing="ignore")
-"""Accept everything that Kafka's own Java classes accept."""
+"""The policy that accepts the same data as Kafka's own Java classes."""
 
 __all__ = ["LIKE_KAFKA", "STRICT", "Policy"]

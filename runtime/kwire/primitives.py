@@ -1,6 +1,6 @@
-"""The numbers before a message in the key or value of a record: versions and record types.
+"""Reads the numbers before a message in a record's key or value, such as versions and record types.
 
-``read_*(data, offset)`` returns the value and the offset after it, or raises ``DecodeError``.
+``read_*(data, offset)`` returns the value and its end offset, or raises ``DecodeError``.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from kwire.errors import DecodeError, counted
 
 
 def read_int16(data: bytes, offset: int) -> tuple[int, int]:
-    """Read INT16 of the protocol guide."""
+    """Read an INT16, as the protocol guide calls it, which is a big-endian 16-bit integer."""
     _check(data, offset, 2, "an int16")
     return int.from_bytes(data[offset : offset + 2], "big", signed=True), offset + 2
 
 
 def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """Read UNSIGNED_VARINT, 0 to 2**32 - 1 in at most five bytes. Longer forms of small numbers are valid."""
+    """Read an UNSIGNED_VARINT of at most five bytes, from 0 to 2**32 - 1. Small numbers may have unused bytes."""
     value = 0
     for index in range(5):
         _check(data, offset + index, 1, "a varint")
@@ -27,7 +27,7 @@ def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def read_varint(data: bytes, offset: int) -> tuple[int, int]:
-    """Read VARINT, an int32 in zigzag form, at most five bytes."""
+    """Read a VARINT, which is a zigzag-encoded int32 of at most five bytes."""
     value, end = read_uvarint(data, offset)
     return (value >> 1) ^ -(value & 1), end
 

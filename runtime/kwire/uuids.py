@@ -1,4 +1,4 @@
-"""Kafka's uuids: 16 bytes, printed in Kafka's notation."""
+"""Kafka's uuids, which are 16 bytes and print in Kafka's notation."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ import binascii
 
 
 class Uuid(bytes):
-    """A uuid as sixteen bytes, equal to and usable as plain ``bytes``.
+    """A uuid of sixteen bytes, which equals plain ``bytes`` and can replace them.
 
-    ``str`` returns the notation of Kafka's tools and logs, URL-safe base64 without padding, and ``parse`` reads it.
-    Throughout the protocol the zero uuid, ``ZERO_UUID``, means "none".
+    ``str`` returns the notation of Kafka's tools and logs, which is URL-safe base64 without padding, and ``parse``
+    reads it. In the whole protocol, the zero uuid ``ZERO_UUID`` means "none".
     """
 
     __slots__ = ()
 
     @classmethod
     def parse(cls, text: str) -> Uuid:
-        """Return the uuid written as ``text``, 22 characters of URL-safe base64. Raise ``ValueError`` for anything
-        else.
-        """
+        """Return the uuid for a text of 22 characters of URL-safe base64. Raise ``ValueError`` for other text."""
         try:
             value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
         except ValueError:
@@ -38,6 +36,6 @@ _TO_URL = str.maketrans("+/", "-_")
 _FROM_URL = str.maketrans("-_", "+/")
 
 ZERO_UUID = Uuid(bytes(16))
-"""The uuid of zeros, which means "none": no topic, no directory, no process."""
+"""The uuid of zeros, which means "none", such as no topic or no directory."""
 
 __all__ = ["ZERO_UUID", "Uuid"]

@@ -1,8 +1,8 @@
-"""The slow path: reads and writes field by field from ``FIELDS``, and tracks path and offset.
+"""The slow path, which reads and writes the ``FIELDS`` of a class one by one and tracks path and offset.
 
-Emitted codecs keep no record of where they are. When one of them fails, or when a policy asks for tolerance, the
-message is decoded or encoded again here: an independent implementation of the same rules, which either succeeds under
-the policy or raises an error with the field and offset. ``kwire.trace`` records what it reads.
+Emitted codecs do not track their position. If one of them fails, or if a policy asks for tolerance, the message is
+decoded or encoded again by this independent implementation of the same rules. It either succeeds under the policy or
+raises an error with the field and offset. ``kwire.trace`` records the values that it reads.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ M = TypeVar("M", bound="Message")
 def decode(
     cls: type[M], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool, by: type[Reader] = Reader
 ) -> tuple[M, int]:
-    """Return the message at ``offset`` and the offset after it.
+    """Return the message at ``offset`` and its end offset.
 
-    With ``whole`` it must extend to the end of ``data``.
+    With ``whole``, the message must extend to the end of ``data``.
     """
     reader = by(cls, data, offset, version, policy)
     reader.check_version(cls)
@@ -37,7 +37,7 @@ def decode(
 
 
 def encode(message: Message, version: int) -> bytes:
-    """Return the bytes of ``message``, or raise ``EncodeError``."""
+    """Return the bytes of ``message``. Raise ``EncodeError`` if it cannot be encoded in ``version``."""
     writer = Writer(type(message), version)
     writer.check_version(type(message))
     out = BytesWriter()

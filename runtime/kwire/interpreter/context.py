@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Context:
-    """Message, version and path of the current field."""
+    """The message, version and path of the current field."""
 
     def __init__(self, cls: type[Message], version: int) -> None:
         self.message_name = cls.__name__
@@ -21,14 +21,14 @@ class Context:
 
     @property
     def path(self) -> str:
-        """``topics[3].partitions[0].records``; empty for the message itself."""
+        """The field's path, such as ``topics[3].partitions[0].records``, or ``""`` for the message itself."""
         return "".join(part if part.startswith("[") else f".{part}" for part in self.parts).lstrip(".")
 
     def fail(self, reason: str) -> NoReturn:
-        """Raise the error for the current field."""
+        """Raise an error about the current field."""
         raise NotImplementedError
 
     def check_version(self, cls: type[Message]) -> None:
-        """Fail unless ``cls`` has this version."""
+        """Raise an error unless ``cls`` has this version."""
         if self.version not in cls.VALID_VERSIONS:
             self.fail(str(UnknownVersionError(self.version, cls.VALID_VERSIONS)))

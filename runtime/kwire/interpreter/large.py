@@ -1,4 +1,4 @@
-"""Decodes large messages within bounded memory: a few bytes may become an object of a hundred."""
+"""Decodes large messages in bounded memory, because a few bytes may become an object of a hundred bytes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
 
 MAX_VALUES = 100_000
-"""Maximum values of a large message. Messages that are large because of their records have fewer."""
+"""Maximum number of values in a large message. Messages that are large due to their records have fewer values."""
 
 
 class TooManyValuesError(Exception):
-    """The message has more than ``MAX_VALUES`` values."""
+    """Raised when a message has more than ``MAX_VALUES`` values."""
 
 
 class _Counting(Reader):
@@ -31,5 +31,5 @@ class _Counting(Reader):
 def read_large(
     cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool
 ) -> tuple[Message, int]:
-    """Decode as ``kwire.interpreter.decode`` does. Raise ``DecodeError`` or ``TooManyValuesError``."""
+    """Decode like ``kwire.interpreter.decode``. Raise ``DecodeError`` or ``TooManyValuesError``."""
     return decode(cls, data, offset, version, policy, whole=whole, by=_Counting)

@@ -1,4 +1,4 @@
-"""Reads field by field, with path and offset known at every step."""
+"""Reads field by field, and always knows the current path and offset."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """Return one U+FFFD for an encoded surrogate, as in Java. Python would insert one for each byte."""
+    """Return one U+FFFD for an encoded surrogate, as Java does. Python would insert one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
@@ -37,7 +37,7 @@ codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 class Reader(Context):
     keeps = True
-    """Whether the reader returns values. Otherwise it only notes them."""
+    """Whether the reader returns values. If not, it only calls ``note``."""
 
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
         super().__init__(cls, version)
@@ -58,10 +58,10 @@ class Reader(Context):
         )
 
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
-        """Note everything that has been read, from ``start`` to ``self.pos``, in the order of the bytes.
+        """Receive each value that was read between ``start`` and ``self.pos``, in byte order.
 
-        ``value`` is the number of elements of an array and ``...`` for a struct. ``name`` is set if it differs from
-        the name of the field. ``content`` is set if the value starts after its length. This method does nothing.
+        ``value`` is the number of elements for an array and ``...`` for a struct. ``name`` is set if it differs from
+        the field name. ``content`` is set if the value starts after its length. This method does nothing.
         ``kwire.trace`` overrides it.
         """
 
@@ -77,7 +77,7 @@ class Reader(Context):
             self.fail(f"{counted(len(self.data) - self.pos, 'trailing byte')}")
 
     def uvarint(self, what: str) -> int:
-        """Read Kafka's varint, which has at most five bytes. The result is a signed 32-bit number."""
+        """Read a Kafka varint of at most five bytes, and return it as a signed 32-bit number."""
         value = shift = 0
         start = self.pos
         while True:
@@ -115,7 +115,10 @@ class Reader(Context):
         return self.struct(owner)
 
     def present(self, tagged: bool) -> bool:
-        """Read the marker before a nullable struct, a varint in a tagged field, else an int8 [KAFKA-WIRE 25]."""
+        """Read a nullable struct's null marker, and return whether the struct is present.
+
+        The marker is a varint in a tagged field, and otherwise an int8 [KAFKA-WIRE 25].
+        """
         start, what = self.pos, "the marker of a struct"
         present = self.uvarint(what) > 0 if tagged else self.take(1, what)[0] < 128
         self.note(start, "struct or null", ... if present else None)
@@ -132,7 +135,7 @@ class Reader(Context):
         """Return a length or count, or -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
-            # Java subtracts in 32 bits, where the smallest number becomes the largest.
+            # Java subtracts with 32 bits, so that the smallest number becomes the largest number.
             length = (self.uvarint(f"the length of {what}") - 1 + 2**31) % 2**32 - 2**31
         else:
             length = unpack_from(">h" if size == 2 else ">i", self.take(size, f"the length of {what}"))[0]
@@ -166,7 +169,7 @@ class Reader(Context):
             self.fail(f"invalid UTF-8: {problem.reason}", start + problem.start)
 
     def coded(self, field: PresentField, kind: str) -> str:
-        """Return the name that the protocol guide has for a type with this coding of lengths."""
+        """Return the protocol guide's name for a type with this field's length encoding."""
         return f"compact {kind}" if field.is_compact else kind
 
     def array(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> list[Any] | None:
@@ -188,7 +191,7 @@ class Reader(Context):
         self.parts.append("tagged fields")
         start = self.pos
         count = self.uvarint("the number of tagged fields")
-        if count < 0 and self.policy.tags != "kafka":  # Kafka loops zero times
+        if count < 0 and self.policy.tags != "kafka":  # Kafka's loop then ends at once
             self.fail(f"the number of tagged fields is {count}", start)
         self.note(start, "count", count)
         if count > 0:
@@ -225,7 +228,7 @@ class Reader(Context):
             values["unknown_tags"] = tuple(unknown)
 
     def tag(self, previous: int, known: Container[int]) -> tuple[int, int]:
-        """Return the number of a tagged field and the size of its value."""
+        """Read the tag of a tagged field and the size of its value in bytes, and return both."""
         start = self.pos
         tag = self.uvarint("a tag")
         if self.policy.tags != "kafka":

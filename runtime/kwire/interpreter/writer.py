@@ -1,4 +1,4 @@
-"""Writes field by field, with the path known at every step."""
+"""Writes field by field, and always knows the current path."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Kafka's JSON form, which brokers write to request logs: to and from codec objects, without pydantic.
+"""Converts codec objects to and from Kafka's JSON form, which brokers write to request logs, without pydantic.
 
-``Message.from_json(value, version)`` and ``message.to_json(version)`` are the entry points. A JSON object has exactly
-the fields of its version. Reading accepts the same values as the pydantic models (docs/decisions/models.md), and
-the field names of earlier releases.
+The entry points are ``Message.from_json(value, version)`` and ``message.to_json(version)``. A JSON object has exactly
+the fields of its version. Values are read like those of the pydantic models (docs/decisions/models.md), and field
+names of earlier releases are also accepted.
 """
 
 from __future__ import annotations

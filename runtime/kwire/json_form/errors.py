@@ -1,4 +1,4 @@
-"""Errors of values in Kafka's JSON form, with their paths."""
+"""Errors about values in Kafka's JSON form, with their paths."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class JsonFormError(FieldError):
-    """A value that does not fit the message and version, in JSON or to be written as JSON.
+    """Raised when a value cannot be read from or written as JSON for a message and version.
 
-    ``path`` locates it by the names of the JSON, such as ``topics[3].partitions[0].records``. It is empty for the
-    message as a whole.
+    ``path`` is the location of the value by its names in JSON, such as ``topics[3].partitions[0].records``. It is
+    empty for the whole message.
     """
 
 
 class InvalidValueError(Exception):
-    """A value that does not fit, to be quoted where ``reason`` has ``{}``. ``path`` has the steps to it, innermost
-    first: each caller adds its own."""
+    """Raised for an invalid value, which is quoted in place of ``{}`` in ``reason``. ``path`` lists the steps to the
+    value, innermost step first, because each caller appends its own step."""
 
     def __init__(self, reason: str, *quoted: object) -> None:
         super().__init__(reason)
@@ -31,9 +31,9 @@ class InvalidValueError(Exception):
 
 
 def convert(function: Callable[[Any], Any], value: Any, cls: type[Message], version: int) -> Any:
-    """Return ``function(value)``, and turn its ``InvalidValueError`` into a ``JsonFormError`` of ``cls``.
+    """Return ``function(value)``, and raise its ``InvalidValueError`` as a ``JsonFormError`` for ``cls``.
 
-    The error does not quote values of messages with secrets.
+    The error does not quote values of messages that contain secrets.
     """
     try:
         return function(value)

@@ -1,4 +1,4 @@
-"""Kafka's JSON form → codec objects. The reader of a struct in a version is composed once, from its fields."""
+"""Converts Kafka's JSON form to codec objects. The reader for a struct and version is composed once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 SIZE_NAME = "SizeInBytes"
-"""Suffix of the key under which a log has the size of records instead of the records."""
+"""The suffix of the key for the size of records, which logs contain instead of the records."""
 
 
 def from_json(cls: type[M], value: Any, version: int, *, empty_records: bool = False) -> M:
-    """Return the message that ``value``, the result of ``json.loads``, represents in ``version``.
+    """Return the message in ``version`` that ``value``, a result of ``json.loads``, represents.
 
-    If the log has only the size of the records (``recordsSizeInBytes``), raise ``JsonFormError``, or use ``b""`` with
-    ``empty_records``. ``JsonFormError`` also names every value that does not fit. Raise
+    If ``value`` only has the size of records (``recordsSizeInBytes``), the records become ``b""`` with
+    ``empty_records``, and are otherwise an error. Raise ``JsonFormError`` with the path of an invalid value. Raise
     ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     read: Convert = _struct(cls, valid_version(cls, version), empty_records)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ def _struct(cls: Any, version: int, empty_records: bool) -> Convert:
 def _miscounted(
     fields: tuple[PresentField, ...], known: Mapping[str, tuple[str, Convert]], value: dict[str, Any]
 ) -> InvalidValueError:
-    """Return the error for a field that appears twice, under several of its names, or that is missing."""
+    """Return the error for a field that is missing, or that appears under several of its names."""
     names = [known[key][0] for key in value]
     for field in fields:
         times = names.count(field.name)
@@ -91,12 +91,12 @@ def _field(cls: type[Struct], version: int, field: PresentField, empty_records: 
 
 
 def nullable(convert: Convert) -> Convert:
-    """Return ``convert``, with null left as it is."""
+    """Return a function that converts values other than ``None``."""
     return lambda value: None if value is None else convert(value)
 
 
 def array(convert: Convert, *types: type) -> Convert:
-    """Return ``convert`` for each element of a value of one of ``types``."""
+    """Return a function that converts each element of a value, whose type must be one of ``types``."""
 
     def convert_array(value: Any) -> list[Any]:
         if type(value) not in types:
@@ -105,7 +105,7 @@ def array(convert: Convert, *types: type) -> Convert:
         try:
             items.extend(map(convert, value))
         except InvalidValueError as problem:
-            problem.path.append(len(items))  # extend keeps the elements before the one that failed
+            problem.path.append(len(items))  # extend keeps the elements before the invalid one
             raise
         return items
 
@@ -113,7 +113,7 @@ def array(convert: Convert, *types: type) -> Convert:
 
 
 def _no_records(empty_records: bool, value: Any) -> bytes:
-    """Return ``b""`` for the size of records that the log left out."""
+    """Return ``b""`` for the size of records that the log omitted."""
     if size(value) and not empty_records:
         raise InvalidValueError("the log has only the size of these records, not the records")
     return b""

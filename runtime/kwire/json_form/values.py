@@ -1,7 +1,7 @@
-"""The values of each protocol type in JSON: functions that read or write one, or raise ``InvalidValueError``.
+"""Functions that read or write the JSON values of each protocol type, or raise ``InvalidValueError``.
 
-Integers are checked against their range; ``1.0`` is read as ``1``, because JSON does not distinguish them. Bytes are
-padded base64 and uuids 22 characters of URL-safe base64, both only in the form that Kafka writes.
+Integers must be in the range of their type. ``1.0`` is read as ``1``, because JSON does not distinguish them. Bytes
+are padded base64, and uuids are 22 characters of URL-safe base64. Both must have the form that Kafka writes.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 Convert = Callable[[Any], Any]
 
 NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-"""Kafka's spelling of the numbers that JSON does not have."""
+"""Kafka's spellings of numbers that JSON cannot represent."""
 
 UUID = r"^[A-Za-z0-9_-]{21}[AQgw](?![\s\S])"
-"""``(?![\\s\\S])`` is the end: a ``$`` would let a line break pass in some dialects."""
+"""The pattern of a uuid. It ends with ``(?![\\s\\S])``, because ``$`` allows a line break in some dialects."""
 
 _match_uuid = re.compile(UUID).match
 
 
 def from_base64(text: str) -> bytes | None:
-    """Return the bytes for a base64 text, or ``None`` if Kafka would not write any bytes like this."""
+    """Return the bytes for a base64 text, or ``None`` if Kafka would never write it."""
     try:
         value = binascii.a2b_base64(text)
     except ValueError:
@@ -37,17 +37,17 @@ def from_base64(text: str) -> bytes | None:
 
 
 def in_base64(value: bytes) -> str:
-    """Return bytes in Kafka's JSON form: padded base64."""
+    """Return bytes in Kafka's JSON form, which is padded base64."""
     return binascii.b2a_base64(value, newline=False).decode()
 
 
 def is_uuid(text: str) -> bool:
-    """Return whether Kafka would write a uuid like this."""
+    """Return whether the text is a uuid in the form that Kafka writes."""
     return _match_uuid(text) is not None
 
 
 def size_in_utf8(text: str) -> int:
-    """Return the number of bytes in UTF-8. Raise ``ValueError`` if ``text`` has lone surrogates."""
+    """Return the number of bytes of ``text`` in UTF-8. Raise ``ValueError`` if it has lone surrogates."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -111,7 +111,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def size(value: Any) -> int:
-    """Return the size of records, which a log has in place of the records."""
+    """Return the size in bytes that a log contains instead of the records."""
     number: int = READERS["int32"](value)
     if number < 0:
         raise InvalidValueError(f"invalid size {number}")
@@ -127,11 +127,11 @@ READERS: dict[str, Convert] = {
     "bytes": _bytes,
     "records": _bytes,
 }
-"""Primitive type → the function that reads its values."""
+"""Functions that read values, by primitive type."""
 
 
 def float_in_json(value: Any) -> float | str:
-    """Return a number, or Kafka's spelling of infinity or NaN."""
+    """Return a finite number as it is, and infinity or NaN in Kafka's spelling."""
     number = _float(value)
     if math.isfinite(number):
         return number
@@ -159,4 +159,4 @@ WRITERS: dict[str, Convert] = {
     "bytes": _bytes_in_json,
     "records": _bytes_in_json,
 }
-"""Primitive type → the function that writes its values. Integers, bools and strings are only checked."""
+"""Functions that write values, by primitive type. Integers, bools and strings are only checked."""

@@ -1,4 +1,4 @@
-"""Codec objects → Kafka's JSON form. The writer of a struct in a version is composed once, from its fields."""
+"""Converts codec objects to Kafka's JSON form. The writer for a struct and version is composed once."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def to_json(message: Message, version: int, *, with_records: bool = False) -> dict[str, Any]:
     """Return the JSON object, ready for ``json.dumps``, that a broker would log for ``message`` in ``version``.
 
-    Records appear as their size in bytes (``recordsSizeInBytes``), or with ``with_records`` in base64. Tagged fields
-    appear only if they differ from their default. This form has no place for unknown tagged fields, so they are left
-    out. Raise ``JsonFormError`` with the name of a value that the version cannot represent. Raise
-    ``kwire.errors.UnknownVersionError`` if the message does not have this version.
+    Records are replaced by their size in bytes (``recordsSizeInBytes``), or encoded as base64 with ``with_records``.
+    Tagged fields are included only if they differ from their defaults. Unknown tagged fields are left out, because
+    the JSON form cannot represent them. Raise ``JsonFormError`` with the path of a value that the version cannot
+    represent. Raise ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     cls = type(message)
     write: Convert = _struct(cls, valid_version(cls, version), with_records)  # type: ignore[arg-type]

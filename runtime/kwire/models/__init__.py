@@ -1,6 +1,6 @@
-"""Pydantic models of messages, to validate messages, inspect them, or exchange them as JSON.
+"""Pydantic models of messages, for validation, inspection and exchange as JSON.
 
-A generated package has a module of models for each module of codecs::
+A generated package has a model module for each codec module::
 
     from kwire_kafka.models import FetchRequestModel
 
@@ -9,8 +9,8 @@ A generated package has a module of models for each module of codecs::
     data = fetch.to_codec().encode(13)
     assert Fetch.from_codec(FetchRequest.decode(data, 13)) == fetch
 
-A model has a version and exactly the fields of that version, which ``model_json_schema()`` describes.
-Needs the extra ``models``; nothing else in kwire imports this package.
+A model has exactly the fields of one version, which ``model_json_schema()`` describes. This package needs the extra
+``models``. The rest of kwire does not import it.
 """
 
 from __future__ import annotations

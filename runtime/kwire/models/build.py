@@ -1,4 +1,4 @@
-"""Models of one version, built from the codec class on first use."""
+"""Builds the model of one version from the codec class on first use."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=ModelOf[Any])
 
 SIZE_ATTRIBUTE = "_size_in_bytes"
-"""Suffix of the attribute for the size of records that a log left out."""
+"""The suffix of the attribute for the size of records that a log omitted."""
 
 _BUILDING = threading.RLock()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelField:
-    """A field that the version has: ``name`` is its attribute in the model, ``codec`` the field of the codec."""
+    """A field of the version. ``name`` is its attribute in the model, and ``codec`` is the codec's field."""
 
     name: str
     codec: PresentField
@@ -42,9 +42,9 @@ class ModelField:
 
 
 def build(model: type[M], version: int) -> type[M]:
-    """Return the subclass of ``model`` that has the fields of ``version``, the same each time."""
+    """Return the subclass of ``model`` with the fields of ``version``. Repeated calls return the same class."""
     version = valid_version(model.MESSAGE, version)
-    with _BUILDING:  # two classes for one version would refuse each other's instances
+    with _BUILDING:  # two classes for one version would reject each other's instances
         return _built(model, version)  # type: ignore[return-value]
 
 
@@ -63,7 +63,7 @@ def _built(model: type[ModelOf[Any]], version: int) -> type[ModelOf[Any]]:
 
 
 def settle(model: type[ModelOf[Any]], version: int) -> None:
-    """Make a model that has the fields of ``version`` the model of this version."""
+    """Set the class variables of a model that has the fields of ``version``."""
     model.model_config["hide_input_in_errors"] = model.MESSAGE.__name__ in SECRETS
     model.model_config["title"] = f"{model.STRUCT.__name__} version {version}"
     model.VERSION = version
@@ -79,7 +79,7 @@ def _live(struct: type[Struct], version: int) -> tuple[ModelField, ...]:
 
 
 def _definitions(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """Return the pydantic field of ``field``. Records have a second field for their size."""
+    """Return the pydantic definitions of ``field``. Records have a second field for their size."""
     names, annotation = field.codec.json_names, _annotation(model, version, field)
     if not field.is_records:
         return {field.name: (annotation, _field(names, **_default(model, version, field)))}
@@ -108,7 +108,7 @@ def _nested(model: type[ModelOf[Any]], name: str) -> type[ModelOf[Any]]:
 
 
 def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict[str, Any]:
-    """Return the default of a field, as keyword arguments for pydantic's ``Field``. Only tagged fields have one."""
+    """Return a field's default as keyword arguments of pydantic's ``Field``. Only tagged fields have a default."""
     default = field.codec.default
     if not field.codec.is_tagged:
         return {}
@@ -118,5 +118,5 @@ def _default(model: type[ModelOf[Any]], version: int, field: ModelField) -> dict
         nested = _nested(model, field.codec.type).for_version(version)
         return {"default_factory": lambda: nested.from_codec(default)}
     if isinstance(default, bytes):
-        return {"default_factory": lambda: default}  # pydantic could not show it in a JSON Schema
+        return {"default_factory": lambda: default}  # pydantic cannot show bytes in a JSON Schema
     return {"default": default}

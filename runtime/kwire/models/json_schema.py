@@ -1,4 +1,4 @@
-"""Completes pydantic's JSON Schema of a model: names of earlier releases, sizes of records, descriptions."""
+"""Completes pydantic's JSON Schema of a model with names from earlier releases, record sizes and descriptions."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ Schema = dict[str, Any]
 
 
 def without_serializer(core_schema: CoreSchema) -> CoreSchema:
-    """Return the schema of validation for serialized models too, where pydantic sees only a function."""
+    """Return ``core_schema`` without the model's serializer, which pydantic could not describe in a JSON Schema."""
     twin: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
-    if twin["type"] != "model" and "schema" in twin:  # the validators around it
+    if twin["type"] != "model" and "schema" in twin:  # the schemas of validators contain the model's schema
         twin["schema"] = without_serializer(twin["schema"])
     return cast("CoreSchema", twin)
 
 
 def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
-    """Make pydantic's ``schema`` of ``model`` accept exactly what the model accepts."""
+    """Change pydantic's ``schema`` so that it accepts exactly the same values as ``model``."""
     names_in_json = _names_in_json(model)
     properties: Schema = {
         names_in_json.get(name, name): place for name, place in schema.get("properties", {}).items()
@@ -48,7 +48,7 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
         if text := description(model.STRUCT, field.codec.name):
             place["description"] = text
         if (enum := enum_class(model.STRUCT, field.codec)) is not None:
-            place["x-enum"] = as_dict(enum)  # not `enum`: other values are valid too
+            place["x-enum"] = as_dict(enum)  # not `enum`, because other values are also valid
         names = _alternatives(field, properties)
         if len(names) > 1:
             required = [name for name in required if name not in names]
@@ -62,14 +62,14 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
 
 
 def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
-    """Return attribute → name, for ``by_alias=False``: JSON has Kafka's names even then."""
+    """Return Kafka's names by attribute. JSON has these names even with ``by_alias=False``."""
     names = {field.name: field.json_name for field in model.LIVE}
     sizes = {f.name + SIZE_ATTRIBUTE: f.json_name + SIZE_NAME for f in model.LIVE if f.is_records}
     return names | sizes
 
 
 def _alternatives(field: ModelField, properties: Schema) -> list[str]:
-    """Return all names that a field may have, and add the properties that pydantic leaves out."""
+    """Return all names of a field in JSON, and add the properties that pydantic omits."""
     names = list(field.codec.json_names)
     for name in names[1:]:
         properties[name] = properties[field.json_name] | {"deprecated": True}

@@ -1,8 +1,8 @@
-"""The types of the protocol as pydantic annotations: validation, JSON form and JSON Schema.
+"""Protocol types as pydantic annotations for validation, JSON form and JSON Schema.
 
-Python values (``bytes``, ``Uuid``, ``float``) and the values of Kafka's JSON form (base64, URL-safe base64 without
-padding, ``"NaN"``) are both accepted, from Python and from JSON. Other values are not converted: ``"1"`` and ``True``
-are not integers.
+Python and JSON input may contain Python values (``bytes``, ``Uuid``, ``float``) and the values of Kafka's JSON form
+(base64, URL-safe base64 without padding, ``"NaN"``). Other values are not converted, so ``"1"`` and ``True`` are not
+accepted as integers.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from kwire.uuids import Uuid
 from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 
 WITH_RECORDS = {"records": True}
-"""A serialization context: records are written in full, as base64, instead of their size."""
+"""A serialization context in which records are written as base64 instead of their size."""
 
-# In some dialects `$` also matches before a line break at the end; this does not.
+# Unlike this, `$` also matches before a final line break in some dialects.
 _END = r"(?![\s\S])"
 _BASE64 = rf"^(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{{2}}[AEIMQUYcgkosw048]=)?{_END}"
 
 
 def _whole(value: Any) -> Any:
-    """Return 1 for 1.0, which JSON does not distinguish."""
+    """Return 1 for 1.0, because JSON does not distinguish them."""
     return int(value) if type(value) is float and value.is_integer() else value
 
 
@@ -71,7 +71,7 @@ def _uuid(value: Any) -> Uuid:
 
 
 def _records_in_json(value: bytes | None, info: SerializationInfo[Any]) -> str | int | None:
-    if value is None:  # left out, even where null is not allowed
+    if value is None:  # omitted records, even if null is not allowed
         return None
     return in_base64(value) if info.context == WITH_RECORDS else len(value)
 
@@ -107,7 +107,7 @@ KINDS |= {
     "bytes": Annotated[_Bytes, PlainSerializer(in_base64, when_used="json")],
     "records": Annotated[_Bytes, PlainSerializer(_records_in_json, when_used="json")],
 }
-"""Primitive type of the protocol → annotation."""
+"""Annotations by primitive type of the protocol."""
 
 SIZE = Annotated[
     int,
@@ -116,4 +116,4 @@ SIZE = Annotated[
     BeforeValidator(_whole),
     PlainSerializer(lambda size: size),
 ]
-"""The size of records that a log left out; its default ``None`` is not a valid input."""
+"""The annotation for the size of records that a log omitted. Its default ``None`` is not a valid input."""

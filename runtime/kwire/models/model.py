@@ -1,4 +1,4 @@
-"""The base class of all models, which converts between Kafka's JSON form, pydantic and the codec classes."""
+"""The base class of all models, which converts between Kafka's JSON form, pydantic and codec classes."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from kwire.struct import FieldTags, Struct
 S = TypeVar("S", bound=Struct)
 
 OPTIONAL: Any = None
-"""None as the default of attributes whose type does not have it, for type checkers only."""
+"""``None``, typed for type checkers as a default for any attribute."""
 
 if TYPE_CHECKING:
     from pydantic.functional_validators import ModelWrapValidatorHandler
 
     class _Typed(BaseModel, Generic[S]):
-        """A model of codec class ``S``."""
+        """A model of the codec class ``S``."""
 
 else:
 
     class _Typed(BaseModel):
-        """``_Typed[S]`` is for type checkers only: pydantic would create a class for each."""
+        """Ignores the type argument of ``_Typed[S]``, for which pydantic would create a class."""
 
         def __class_getitem__(cls, item: object) -> type:
             return cls
@@ -51,8 +51,8 @@ class ModelOf(_Typed[S]):
     """A struct or message as a pydantic model.
 
     Generated classes cover all versions and only declare attributes. ``for_version`` returns the model of one
-    version. Attributes are named as in the codec class. The constructor accepts them as keywords. All other input has
-    Kafka's names, or the names of an earlier release.
+    version. The constructor accepts the attribute names of the codec class as keywords. All other input uses Kafka's
+    names or the names of an earlier release.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())
@@ -64,10 +64,10 @@ class ModelOf(_Typed[S]):
     """The codec class of the whole message."""
 
     VERSION: ClassVar[int | None] = None
-    """The version; ``None`` in a class that covers all of them."""
+    """The version, or ``None`` in a class for all versions."""
 
     GENERAL: ClassVar[type[ModelOf[Any]] | None] = None
-    """In the model of one version, the class that covers all of them."""
+    """The class for all versions, in a model of one version."""
 
     LIVE: ClassVar[tuple[ModelField, ...]] = ()
     ABSENT: ClassVar[tuple[AbsentField, ...]] = ()
@@ -76,7 +76,7 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def for_version(cls, version: int) -> type[Self]:
-        """Return the model of one version. Raise ``UnknownVersionError`` if the message lacks it."""
+        """Return the model of one version. Raise ``UnknownVersionError`` if the message lacks this version."""
         general: type[Self] = cls.GENERAL or cls  # type: ignore[assignment]
         return build(general, version)
 
@@ -84,13 +84,13 @@ class ModelOf(_Typed[S]):
     def from_codec(cls, struct: S) -> Self:
         """Return ``struct`` as a model of this version.
 
-        As in encoding, ignorable fields that the version lacks are left out. Other values that the version does not
-        support are a ``ValidationError``.
+        Ignorable fields that the version lacks are left out, as in encoding. Raise pydantic's ``ValidationError`` for
+        other values that the version does not support.
         """
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """Return the codec object with these values. Raise ``ValueError`` if only the size of records is known."""
+        """Return a codec object with these values. Raise ``ValueError`` if only the size of records is known."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:
@@ -104,7 +104,7 @@ class ModelOf(_Typed[S]):
 
     @property
     def unknown_tags(self) -> FieldTags:
-        """Unknown tagged fields, passed to and from the codec class; Kafka's JSON form has no place for them."""
+        """Unknown tagged fields of the codec object. Kafka's JSON form cannot represent them."""
         return self._unknown_tags
 
     @unknown_tags.setter
@@ -118,7 +118,7 @@ class ModelOf(_Typed[S]):
         super().__init__(**{names.get(name, name): value for name, value in fields.items()})
 
     if not TYPE_CHECKING:
-        # Makes pydantic treat this constructor as its own, and validate without it.
+        # pydantic treats this constructor as its own and does not call it for validation.
         __init__.__pydantic_base_init__ = True
 
     @model_validator(mode="wrap")
@@ -141,19 +141,17 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def _fields_of(cls, struct: Struct) -> dict[str, Any]:
-        """Return the fields of a codec object as input of validation, one level deep: nested models read nested
-        structs.
-        """
+        """Return the fields of a codec object as input for validation. Nested structs are read by nested models."""
         values = {field.json_name: getattr(struct, field.codec.name) for field in cls.LIVE}
         for absent in cls.ABSENT:
             value = getattr(struct, absent.name)
             if value != absent.default:
-                values[absent.json_name] = value  # validation refuses it as an extra field
+                values[absent.json_name] = value  # validation rejects it as an extra field
         return values
 
     @classmethod
     def _with_records(cls, model: Self) -> Self:
-        """Return ``model`` with either records or their size."""
+        """Return ``model`` if it has either the records or their size, and not both."""
         for field in cls.LIVE:
             if field.is_records:
                 given = {field.name, field.name + SIZE_ATTRIBUTE} & model.model_fields_set
@@ -179,7 +177,7 @@ class ModelOf(_Typed[S]):
                 name += SIZE_NAME if type(value) is int else ""
             if not field.codec.is_tagged or getattr(self, field.name) != _default(type(self), field.name):
                 shown[name] = value
-        return shown | left  # with the fields of a derived class
+        return shown | left  # including the fields of a subclass
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
@@ -200,7 +198,7 @@ class ModelOf(_Typed[S]):
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         if self.GENERAL is None or type(self) is not self.for_version(self.VERSION or 0):
-            return super().__reduce_ex__(protocol)  # a subclass, which pickle finds by its name
+            return super().__reduce_ex__(protocol)  # pickle finds a subclass by its name
         return _restored, (self.GENERAL, self.VERSION, self.__getstate__())
 
 
@@ -223,9 +221,9 @@ def _restored(model: type[ModelOf[Any]], version: int, state: dict[Any, Any]) ->
 
 
 class VersionModel(ModelOf[S]):
-    """The base of models of one version that are written out: ``kwirec emit pydantic``.
+    """Base class for models of one version in the output of ``kwirec emit pydantic``.
 
-    A class has ``STRUCT``, ``MESSAGE``, ``VERSION`` and exactly the fields of this version.
+    A subclass has ``STRUCT``, ``MESSAGE``, ``VERSION`` and exactly the fields of this version.
     """
 
     @classmethod
@@ -236,14 +234,14 @@ class VersionModel(ModelOf[S]):
 
     @classmethod
     def for_version(cls, version: int) -> type[Self]:
-        """Return this class. Raise ``UnknownVersionError`` for another version."""
+        """Return this class. Raise ``UnknownVersionError`` if it is for another version."""
         if version != cls.VERSION:
             raise UnknownVersionError(version, (cls.VERSION,), of=cls.__name__)
         return cls
 
 
 class Models(PerMessage[type[ModelOf[Any]]]):
-    """The models of all messages of a generated package, by name or former name, each imported on first use."""
+    """The models of all messages in a generated package, by name or former name. Each is imported on first use."""
 
     def _load(self, name: str, module: str) -> type[ModelOf[Any]]:
         model: type[ModelOf[Any]] = getattr(import_module(f"{self._package}.models.{module}"), f"{name}Model")

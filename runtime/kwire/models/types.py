@@ -1,4 +1,4 @@
-"""The types of the protocol as annotations, for models written out: ``kwirec emit pydantic``."""
+"""Protocol types as annotations for the models that ``kwirec emit pydantic`` writes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The versions that releases support, negotiation between client and broker, and conversion between versions.
 
-A generated package has the data, as ``Releases`` in ``kwire_kafka.releases`` and as ``Matrix`` in
-``kwire_kafka.compat``. Version ranges are ``range`` objects, possibly empty.
+The data is part of generated packages, as ``Releases`` in ``kwire_kafka.releases`` and as ``Matrix`` in
+``kwire_kafka.compat``. Version ranges are ``range`` objects, which may be empty.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The versions that a broker accepts, by its own answer, compared with the known releases."""
+"""Compares the versions in a broker's own answer with the known releases."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from kwire.releases.facts import NONE, Release
 
 ANSWERED = "its answer to ApiVersions"
-"""Source of a ``Release`` that is a broker."""
+"""The source of a ``Release`` that describes a broker."""
 
 LISTENERS = ("broker", "zkBroker", "controller")
 
 
 class Node(NamedTuple):
-    """A node of the cluster, with the address that clients shall use."""
+    """A node of the cluster, with the address for clients."""
 
     id: int
     host: str
@@ -24,7 +24,7 @@ class Node(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """A feature: its lowest and highest version that the broker supports, and the levels that the cluster uses."""
+    """A feature, with the lowest and highest version that the broker supports and the levels used by the cluster."""
 
     name: str
     supported: tuple[int, int] | None
@@ -33,9 +33,9 @@ class Feature(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerAnswer:
-    """The description that a broker gives of itself. ``apis`` are its advertised versions by API key.
+    """A broker's description of itself. ``apis`` contains its advertised versions by API key.
 
-    ``name`` is the address of the broker. It can be a side of ``Releases.negotiate``.
+    ``name`` is the address of the broker. The answer can be passed to ``Releases.negotiate``.
     """
 
     name: str
@@ -47,7 +47,7 @@ class BrokerAnswer:
 
     @classmethod
     def from_json(cls, value: Any) -> BrokerAnswer:
-        """Return name and versions from the output of ``kwire broker --format json``.
+        """Return a broker's name and versions from the output of ``kwire broker --format json``.
 
         Raise ``ValueError`` for other data.
         """
@@ -65,18 +65,18 @@ class BrokerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ApiFit:
-    """An API of a broker compared with a release. All are ranges of versions.
+    """A broker's API compared with a release. All of these attributes are version ranges.
 
     ``offered``
-        what the broker advertises; empty if it does not have the API
+        the versions that the broker advertises, which are empty if it does not have the API
     ``lacks``
-        what the release advertises and the broker does not
+        versions that the release advertises but the broker does not
     ``more``
-        what the broker advertises and the release neither advertises nor accepts
+        versions that the broker advertises but the release neither advertises nor accepts
     ``unstable``
-        what the broker advertises and the release calls unstable
+        versions that the broker advertises and that are unstable in the release
     ``refused``
-        what both advertise, and the release refuses [KAFKA-18659]
+        versions that both advertise but the release refuses [KAFKA-18659]
     """
 
     key: int
@@ -90,10 +90,10 @@ class ApiFit:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFit:
-    """The known releases that are nearest to a broker, oldest first, and the APIs compared with the newest release.
+    """The known releases closest to a broker, oldest first, and its APIs compared with the newest of them.
 
-    ``exact`` is true if the advertised versions are equal, apart from unstable versions and from APIs that need a
-    plugin. ``listener`` is the kind of the listener: ``broker``, ``zkBroker``, ``controller``, or empty for releases
+    ``exact`` is true if the advertised versions are equal, except for unstable versions and APIs that need a plugin.
+    ``listener`` is the type of the listener: ``broker``, ``zkBroker`` or ``controller``. It is empty for releases
     before 2.8.
     """
 
@@ -104,8 +104,9 @@ class BrokerFit:
 
 
 def fit(answer: BrokerAnswer, releases: Mapping[str, Release], name_of: Callable[[int], str]) -> BrokerFit:
-    """Return the releases that differ from a broker in the fewest versions, and call the fewest of its versions
-    unstable.
+    """Compare a broker with all releases, and return those that differ in the fewest versions.
+
+    Among equals, the releases in which the fewest of the broker's versions are unstable are chosen.
     """
     known = {key for release in releases.values() for key in release.apis}
     found: dict[tuple[int, int], list[tuple[str, str]]] = {}
@@ -149,7 +150,7 @@ def _common(one: range, other: range) -> range:
 
 
 def _without(versions: range, other: range) -> tuple[range, ...]:
-    """Return the parts of ``versions`` below and above ``other``."""
+    """Return the non-empty parts of ``versions`` below and above ``other``."""
     below = range(versions.start, min(versions.stop, other.start)) if other else versions
     above = range(max(versions.start, other.stop), versions.stop) if other else NONE
     return tuple(part for part in (below, above) if part)

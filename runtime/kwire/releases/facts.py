@@ -1,4 +1,4 @@
-"""A release: its APIs with their versions, and the tagged fields it introduced."""
+"""Releases, with the versions of their APIs and the tagged fields that they introduced."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from dataclasses import dataclass
 from kwire.errors import UnknownApiError
 
 Versions = range | tuple[int, int] | str
-"""A range of versions: ``range(3, 12)``, ``(3, 11)`` or ``"3-11"``."""
+"""A version range, such as ``range(3, 12)``, ``(3, 11)`` or ``"3-11"``."""
 
 NONE = range(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """One API in one release, or as announced by one peer.
+    """One API in one release, or as advertised by one peer.
 
     ``accepted``
-        the versions that a broker with its default configuration parses and answers
+        the versions that a broker with the default configuration parses and answers
     ``advertised``
         the versions in an ApiVersions response: more than are accepted for Produce since 4.0, none for the telemetry
         APIs unless a plugin for them is configured, none for the Raft APIs of 2.7, which were not served yet
         [KAFKA-18659, KIP-714, KAFKA-10492]
     ``deprecated``
-        the accepted versions that the release declares deprecated, known since 3.7; some of them were kept after all,
-        and some versions were removed without having been deprecated
+        the accepted versions that the release declares deprecated, known since 3.7. Some of them were kept after all,
+        and some versions were removed without prior deprecation.
     ``unstable``
-        the versions that are also accepted and advertised if ``unstable.api.versions.enable`` is set
+        the versions that are accepted and advertised only if ``unstable.api.versions.enable`` is set
     ``listeners``
-        ``broker``, ``controller``, ``zkBroker`` (a broker with ZooKeeper); empty before 2.8, when they are unknown
+        ``broker``, ``controller`` or ``zkBroker`` (a broker with ZooKeeper), unknown and therefore empty before 2.8
     """
 
     key: int
@@ -43,8 +43,8 @@ class Api:
     def status(self, version: int) -> str:
         """Return the status of ``version`` in this release.
 
-        The status is ``stable``, ``deprecated`` or ``unstable`` if a broker accepts the version, ``refused`` if the
-        broker only advertises it, and otherwise ``none``.
+        The status is ``stable``, ``deprecated`` or ``unstable`` if a broker accepts the version, ``refused`` if it
+        only advertises the version, and ``none`` otherwise.
         """
         if version in self.unstable:
             return "unstable"
@@ -53,11 +53,11 @@ class Api:
         return "refused" if version in self.advertised else "none"
 
     def all_advertised(self, *, unstable: bool) -> range:
-        """Return the advertised versions, including the unstable ones on request."""
+        """Return the advertised versions, with ``unstable`` including unstable versions."""
         return _joined(self.advertised, self.unstable) if unstable else self.advertised
 
     def all_accepted(self, *, unstable: bool) -> range:
-        """Return the accepted versions, including the unstable ones on request."""
+        """Return the accepted versions, with ``unstable`` including unstable versions."""
         return _joined(self.accepted, self.unstable) if unstable else self.accepted
 
 
@@ -73,7 +73,7 @@ class TaggedField:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release. ``source`` is where the data is from; ``apis`` is keyed by API key."""
+    """One release. ``source`` is the source of its data. The keys of ``apis`` are API keys."""
 
     name: str
     source: str
@@ -81,7 +81,7 @@ class Release:
     tagged: tuple[TaggedField, ...] = ()
 
     def api(self, which: int | str) -> Api:
-        """Return the API with this key, or with this name in this release.
+        """Return the API with this key or with this name in the release.
 
         Raise ``UnknownApiError`` if the release does not have it.
         """
@@ -92,16 +92,16 @@ class Release:
 
 
 def format_range(versions: range) -> str:
-    """Return ``range(3, 12)`` → ``3-11``, an empty range → ``none``."""
+    """Return a range as text: ``3-11`` for ``range(3, 12)``, ``none`` for an empty range."""
     if not versions:
         return "none"
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"
 
 
 def parse_versions(versions: Versions) -> range:
-    """Return the range for a text, a ``range`` or a pair of the lowest and highest version.
+    """Return the range for a ``range``, a text, or a pair of the lowest and highest version.
 
-    This is the inverse of ``format_range``.
+    For text, this is the inverse of ``format_range``.
     """
     if isinstance(versions, range):
         return versions
@@ -115,7 +115,7 @@ def parse_versions(versions: Versions) -> range:
 
 
 def _joined(lower: range, upper: range) -> range:
-    """Return the union of two adjacent ranges, each possibly empty."""
+    """Return the union of two adjacent ranges, either of which may be empty."""
     if not lower or not upper:
         return lower or upper
     return range(lower.start, upper.stop)

@@ -1,18 +1,18 @@
-"""The compatibility matrix of a generated package: what happens to a message of one version when written in another.
+"""The compatibility matrix of a generated package, which describes writing a message of one version in another.
 
-By the schema, converting from version a to version b has one of four relations:
+According to the schema, a conversion from version a to version b has one of four relations:
 
 ``same``
     both versions have the same bytes
 ``lossless``
-    the layouts differ, and every value survives
+    the layouts differ, but every value survives
 ``lossy``
     every value can be written, but ignorable fields that b lacks are dropped
 ``inconvertible``
-    some values cannot be written: they set fields that b lacks and that are not ignorable, or fields are null that
-    must not be null in b. All other values can be written, without the ignorable fields that b lacks
+    some values cannot be written, because they set non-ignorable fields that b lacks, or have null in fields that
+    must not be null in b. All other values can be written without the ignorable fields that b lacks.
 
-Unknown tagged fields are not considered: they can be written in every flexible version, and in no other.
+The matrix ignores unknown tagged fields. They can be written in flexible versions only.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from kwire.releases.facts import parse_versions
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The effects of writing values of one version in another. Fields are paths such as ``topics[].name``.
+    """The effect of writing values of one version in another. Fields are paths such as ``topics[].name``.
 
     Fields in ``lost`` are dropped. Encoding raises ``kwire.errors.EncodeError`` if a field in ``blocking`` does not
-    have its default, a field in ``null`` is null, or a field in ``missing`` is present at all.
+    have its default, a field in ``null`` is null, or the struct of a field in ``missing`` is present.
     """
 
     relation: str
@@ -46,10 +46,10 @@ class Conversion:
 class VersionFacts:
     """One version of a message.
 
-    ``layout`` is the fingerprint of its bytes. ``releases`` are all releases that support it, oldest first; in the
-    releases of ``other_bytes_in``, this version had different bytes, not only fewer tagged fields. ``status`` is that
-    in the newest release: ``stable``, ``deprecated``, ``unstable``, ``removed``, or ``not published`` if the release
-    came without the module of a message that the one before it had.
+    ``layout`` is the fingerprint of its bytes. ``releases`` are all releases that support it, oldest first. In the
+    releases in ``other_bytes_in``, this version had different bytes, not only fewer tagged fields. ``status`` is the
+    status in the newest release: ``stable``, ``deprecated``, ``unstable``, ``removed``, or ``not published`` if the
+    module of the message was not published with that release.
     """
 
     version: int
@@ -62,17 +62,17 @@ class VersionFacts:
 
     @property
     def first(self) -> str | None:
-        """The oldest release that supports it; ``None`` if none does."""
+        """The oldest release that supports the version, or ``None``."""
         return self.releases[0] if self.releases else None
 
     @property
     def last(self) -> str | None:
-        """The newest release that supports it; ``None`` if none does."""
+        """The newest release that supports the version, or ``None``."""
         return self.releases[-1] if self.releases else None
 
 
 class MessageMatrix:
-    """One message: its versions, and the conversions between them."""
+    """The versions of one message and the conversions between them."""
 
     def __init__(self, name: str, data: Mapping[str, Any], releases: list[str]) -> None:
         self.name = name
@@ -83,7 +83,7 @@ class MessageMatrix:
 
     @cached_property
     def versions(self) -> dict[int, VersionFacts]:
-        """The versions of the message, ascending."""
+        """The facts about each version of the message, by version in ascending order."""
         return {
             row["version"]: VersionFacts(
                 version=row["version"],
@@ -100,7 +100,7 @@ class MessageMatrix:
     def convert(self, source: int, target: int) -> Conversion:
         """Return the conversion from version ``source`` to version ``target``.
 
-        Raise ``kwire.errors.UnknownVersionError`` if the message lacks one of them.
+        Raise ``kwire.errors.UnknownVersionError`` if the message lacks either version.
         """
         for version in (source, target):
             if version not in self.versions:
@@ -120,11 +120,11 @@ class MessageMatrix:
 
 
 class Matrix(PerMessage[MessageMatrix]):
-    """The versions and conversions of all messages of a generated package, by name or former name."""
+    """The versions and conversions of all messages in a generated package, by name or former name."""
 
     @cached_property
     def data(self) -> dict[str, Any]:
-        """The content of the package's ``compat.json``, which is read on first use."""
+        """The contents of the package's ``compat.json``, which is read on first use."""
         import json
         from pkgutil import get_data
 

@@ -1,4 +1,4 @@
-"""The version of each API that a client and a broker agree on."""
+"""Negotiates the version that a client and a broker use for each API."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kwire.releases.facts import NONE, Api, format_range
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The version that client and broker use for one API. ``client`` and ``broker`` are the versions each side
-    offers.
+    """The version that a client and a broker use for one API.
 
-    ``version`` is the highest common version. Without one it is ``None``, and ``reason`` is one of these:
+    ``client`` and ``broker`` are the versions that each side offers. ``version`` is the highest common version. If
+    there is no usable version, it is ``None``, and ``reason`` is one of these:
 
     ``client``, ``broker``
         this side does not have the API
@@ -26,9 +26,9 @@ class Choice:
     ``unstable``
         the common versions are unstable on one side and disabled there
     ``client too old``, ``client too new``
-        all versions of the client are below the broker's versions, or above them
+        all versions of the client are below or above the broker's versions
     ``refused``
-        the broker advertises the version, but closes the connection when it is used
+        the broker advertises the version but closes the connection when it is used
     """
 
     key: int
@@ -48,8 +48,8 @@ class Choice:
 class Negotiation(Mapping[int, Choice]):
     """The choices by API key.
 
-    An unknown key raises ``kwire.errors.UnknownApiError``. ``blind`` is true for brokers before 0.10.0, which do not
-    report their versions. A client makes these choices only if it is configured with the broker's release.
+    Raises ``kwire.errors.UnknownApiError`` for an unknown key. ``blind`` is true for brokers before 0.10.0, which do
+    not report their versions. A client makes these choices only if it is configured with the broker's release.
     """
 
     def __init__(self, choices: Iterable[Choice], *, blind: bool) -> None:
@@ -82,19 +82,19 @@ class Negotiation(Mapping[int, Choice]):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of the choice for one API with the broker. ``lost`` is true if the common version is gone."""
+    """How the choice for one API changes when the broker is replaced."""
 
     before: Choice
     after: Choice
 
     @property
     def lost(self) -> bool:
-        """Whether the APIs no longer share a version."""
+        """Whether the client no longer shares a version of the API with the broker."""
         return self.before.version is not None and self.after.version is None
 
 
 def choose(key: int, client: Api | None, broker: Api | None, listener: str | None, *, unstable: bool) -> Choice:
-    """Return the choice for the API with this key. A side is ``None`` if it does not have the API."""
+    """Return the choice for the API with this key. ``client`` or ``broker`` is ``None`` if it lacks the API."""
     mine = client.all_accepted(unstable=unstable) if client is not None else NONE
     theirs = broker.all_advertised(unstable=unstable) if broker is not None else NONE
     version: int | None = None
@@ -111,7 +111,7 @@ def choose(key: int, client: Api | None, broker: Api | None, listener: str | Non
 
 
 def _disjoint(client: Api, broker: Api, mine: range, theirs: range) -> str:
-    """Return the reason why ``mine`` and ``theirs`` have no version in common."""
+    """Return the reason why ``mine`` and ``theirs`` have no common version."""
     if set(client.all_accepted(unstable=True)) & set(broker.all_advertised(unstable=True)):
         return "unstable"
     if not theirs:

@@ -14,14 +14,15 @@ from kwire.releases.negotiation import Change, Negotiation, choose
 from kwire_rules import API_VERSIONS
 
 Row = tuple[str, str, str, str, str, str, str, str]
-"""First and last release of the row, name, accepted, advertised, deprecated and unstable versions as text, listeners.
-Accepted versions include the unstable ones; an empty text for advertised versions means the accepted ones."""
+"""First and last release, name, listeners, and the accepted, advertised, deprecated and unstable versions as text.
+The listeners come last. Accepted versions include unstable ones. If the text for advertised versions is empty, they
+equal the accepted versions."""
 
 
 class Releases(Mapping[str, Release]):
-    """All releases, oldest first, by name. ``"4.1"`` finds the newest known release of that line.
+    """All releases by name, oldest first. ``"4.1"`` finds the newest known release of that line.
 
-    An unknown name raises ``kwire.errors.UnknownReleaseError``. Compares by identity.
+    Raises ``kwire.errors.UnknownReleaseError`` for an unknown name. Objects are compared by identity.
     """
 
     __eq__ = object.__eq__
@@ -64,7 +65,7 @@ class Releases(Mapping[str, Release]):
         return isinstance(name, str) and self._known(name) is not None
 
     def _known(self, name: str) -> str | None:
-        """Return the release with this name, or the newest release of this line, or ``None``."""
+        """Return the name of the release with this name or the newest release of this line, or ``None``."""
         if name in self._sources:
             return name
         line = [known for known in self._sources if known.startswith(f"{name}.") or name.startswith(f"{known}.")]
@@ -84,14 +85,14 @@ class Releases(Mapping[str, Release]):
     def negotiate(
         self, client: object, broker: object, *, listener: str | None = None, unstable: bool = False
     ) -> Negotiation:
-        """Return the version of each API that ``client`` and ``broker`` would use, or the reason for its absence.
+        """Return the version of each API that ``client`` and ``broker`` would use, or the reason why there is none.
 
-        Each side is the name of a release, a ``Release``, a ``BrokerAnswer``, a decoded ApiVersionsResponse, or a
-        mapping from API keys or names to ranges. ``listener`` leaves out APIs that the broker does not offer there.
-        ``None`` is any listener. ``unstable`` enables unstable versions on both sides.
+        Each side is a release name, a ``Release``, a ``BrokerAnswer``, a decoded ApiVersionsResponse, or a mapping
+        from API keys or names to ranges. ``listener`` excludes APIs that the broker does not offer on this listener.
+        ``None`` stands for any listener. ``unstable`` enables unstable versions on both sides.
 
         If a broker is given by its versions and not as a release, only the advertised versions are known. It is
-        assumed to accept the versions that releases with the same advertised versions accept [KAFKA-18659].
+        assumed to accept the same versions as releases with the same advertised versions [KAFKA-18659].
         """
         clients, brokers = self._peer(client, announced=False), self._peer(broker, announced=True)
         choices = [
@@ -109,23 +110,21 @@ class Releases(Mapping[str, Release]):
         listener: str | None = None,
         unstable: bool = False,
     ) -> list[Change]:
-        """Return the APIs for which a client uses another version, or none, when broker ``after`` replaces
-        ``before``.
-        """
+        """Return the changes for APIs whose version changes or is lost when broker ``after`` replaces ``before``."""
         old = self.negotiate(client, before, listener=listener, unstable=unstable)
         new = self.negotiate(client, after, listener=listener, unstable=unstable)
         both = [Change(old[key], new[key]) for key in old if key in new]
         return [change for change in both if change.before.version != change.after.version]
 
     def fit(self, broker: BrokerAnswer) -> BrokerFit:
-        """Return the known releases that are nearest to a broker, and how it differs from the newest of them."""
+        """Return the known releases closest to a broker, and its differences from the newest of them."""
         return fit(broker, self._releases, self._name)
 
     def of(self, broker: BrokerAnswer) -> Release:
-        """Return a broker as a release, with its address as its name.
+        """Return a broker as a release, named by its address.
 
-        It is assumed to accept the versions that ``negotiate`` describes, and to deprecate the versions that the
-        nearest release deprecates.
+        It is assumed to accept the versions that ``negotiate`` describes, and to deprecate the same versions as the
+        closest release.
         """
         nearest = self._releases[self.fit(broker).releases[-1]].apis
         apis = self._peer(broker, announced=True)
@@ -139,9 +138,9 @@ class Releases(Mapping[str, Release]):
         )
 
     def _peer(self, side: object, *, announced: bool) -> Mapping[int, Api]:
-        """Return the APIs of one side.
+        """Return the APIs of one side by API key.
 
-        ``announced``: its ranges are the advertised versions, and it may accept fewer.
+        With ``announced``, its ranges are the advertised versions, and it may accept fewer.
         """
         if isinstance(side, str):
             return self[side].apis
@@ -176,9 +175,7 @@ class Releases(Mapping[str, Release]):
         return self._rows[key][-1][2] if key in self._rows else f"api key {key}"
 
     def _accepted(self, key: int, offered: range) -> range:
-        """Return the versions accepted by a broker that advertises ``offered``, as in the release with the nearest
-        lower offer.
-        """
+        """Return the versions that a broker accepts if it advertises ``offered``, as in the most similar release."""
         known = [release.apis[key] for release in self._releases.values() if key in release.apis]
         similar = [
             api
@@ -194,7 +191,7 @@ class Releases(Mapping[str, Release]):
 def _api(key: int, name: str, accepts: str, advertises: str, deprecated: str, unstable: str, listeners: str) -> Api:
     unstable_versions = parse_versions(unstable)
     accepted = parse_versions(accepts)
-    if unstable_versions:  # always the end of the range
+    if unstable_versions:  # unstable versions are always at the end of the range
         accepted = range(accepted.start, unstable_versions.start)
     advertised = parse_versions(advertises) if advertises else accepted
     return Api(

@@ -1,4 +1,4 @@
-"""Lines of a broker's request log, which Kafka writes through its logger ``kafka.request.logger``.
+"""Parses lines of a broker's request log, which Kafka writes with the logger ``kafka.request.logger``.
 
 ::
 
@@ -7,10 +7,11 @@
         if line and line.header.deprecated:
             print(line.header.client_id, line.remote, line.header.api_name, line.header.api_version)
 
-Since 2.8, a line contains the request and its response as JSON, with the field names of the broker's release;
-``request_message`` and ``response_message`` convert them to codec objects, ``request_model`` and ``response_model``
-to models. Before, they are text in Java's notation, which leaves out bytes and quotes nothing: only error codes and
-the throttle time can be read from it. Header, connection, times and client are the same for both.
+Since Kafka 2.8, a line contains the request and its response as JSON, with the field names of the broker's release.
+``request_message`` and ``response_message`` convert them to codec objects, and ``request_model`` and
+``response_model`` convert them to models. Before Kafka 2.8, they are text in Java's notation without bytes or quotes,
+from which only error codes and the throttle time can be read. Both forms have the header, connection, times and
+client.
 """
 
 from __future__ import annotations

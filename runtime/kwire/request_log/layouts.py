@@ -1,7 +1,7 @@
-"""The layout around a logged message, with its time, and the JSON string that may contain it.
+"""Finds a logged message and its time in the layout around it, which may be JSON with the message as a string.
 
-Covers log4j patterns, the prefixes of docker, Kubernetes and journald, and JSON layouts such as log4j's and
-Logstash's.
+This covers log4j patterns, the prefixes of Docker, Kubernetes and journald, and JSON layouts such as those of log4j
+and Logstash.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _TIMES = ("@timestamp", "timestamp", "timeMillis", "time", "ts", "date", "asctim
 _LEVELS = ("level", "severity", "loglevel")
 _ATTEMPTS = 3
 _LATEST = 1 << 33
-"""Seconds since the epoch, in 2242: times from then on, or before the epoch, are not read. Neither Python nor Spark
-can represent all of them in every zone."""
+"""The first excluded time, in seconds since the epoch, in the year 2242. Later times, and times before the epoch,
+are ignored because Python and Spark cannot represent them in all time zones."""
 
 
 def micros(prefix: str, zone: tzinfo) -> int | None:
     """Return the time before a message, in microseconds since the epoch, or ``None`` if it has no time.
 
-    Reads ISO dates and log4j's variants (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), and seconds or
-    fractions of seconds since the epoch. If there are several times, the first with a zone wins, else the first.
-    Times without a zone are in ``zone``.
+    The time may be an ISO date, a log4j variant (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), or a
+    number of seconds since the epoch, with or without a fraction. The first of several times with a time zone has
+    precedence, or else the first time. ``zone`` applies to times without a time zone.
     """
     first = None
     for pattern in _DATES:
@@ -56,11 +56,11 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
 
 
 def located(text: str, mark: str) -> tuple[str, str, int] | None:
-    """Return the message that starts with ``mark``, or ``None`` if the text has none.
+    """Return the place of the message that begins with ``mark``, or ``None`` if the text does not contain it.
 
-    The result has the text before the message, the text that contains it, and its offset there. The containing text
-    is ``text`` itself or, if that is or ends with a JSON object, the string inside it that has the mark. Then time
-    and level of the object stand before the message.
+    The place is the text before the message, the text that contains it, and its offset in that text. The containing
+    text is ``text`` or, if this is or ends with a JSON object, the string in the object that contains the mark. In
+    that case, the text before the message includes the object's time and level.
     """
     start = text.find(mark)
     if start < 0:
@@ -89,7 +89,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
 
 
 def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
-    """Yield strings that contain ``mark``. Collectors nest them two or three levels deep."""
+    """Yield the strings that contain ``mark``. Collectors nest them two or three levels deep."""
     for value in found.values() if depth < 4 else ():
         if type(value) is str and mark in value:
             yield value
@@ -110,9 +110,10 @@ def _facts(found: dict[str, Any]) -> Iterator[str]:
 
 @lru_cache(maxsize=64)
 def _minute(year: str, month: str, day: str, hour: str, minute: str, zone: tzinfo) -> int:
-    """Return the start of a minute in microseconds since the epoch. Cached: most lines share it with the one before.
+    """Return the start of a minute, in microseconds since the epoch.
 
-    ``ValueError`` or ``OverflowError`` if it is out of range.
+    Results are cached, because most lines share their minute with the previous line. Raise ``ValueError`` or
+    ``OverflowError`` if the time is out of range.
     """
     number = int(month) if month.isdigit() else _MONTHS.index(month.lower()) + 1
     begin = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=zone)

@@ -1,4 +1,4 @@
-"""The contents of a request log line (header, bodies, connection, times), and the error for broken lines."""
+"""The contents of a request log line (header, bodies, connection, times), and the error for invalid lines."""
 
 from __future__ import annotations
 
@@ -21,41 +21,44 @@ if TYPE_CHECKING:
 
 UNSUPPORTED_VERSION = 35
 UNKNOWN = "unknown"
-"""Logged in place of an unknown software name or version."""
+"""The value that is logged for an unknown software name or version."""
 
 Json = dict[str, Any]
 """A JSON object."""
 
 
 class RequestLogError(DecodeError):
-    """A line of the request log that cannot be parsed: it was cut off, or lacks a mandatory part.
+    """Raised for a request log line that was cut off, lacks a mandatory part, or is otherwise invalid.
 
-    ``data`` is the line in UTF-8, ``offset`` the byte where the problem is, and ``path`` the name in its JSON. If the
-    line is inside a JSON string, they refer to the contents of that string.
+    ``data`` is the line in UTF-8, ``offset`` is the byte with the problem, and ``path`` is the name in its JSON. If
+    the line is in a JSON string, they refer to the contents of that string.
     """
 
 
 class Address(NamedTuple):
-    """An end of a connection. An IPv6 host is written without brackets."""
+    """One end of a connection. IPv6 hosts do not have brackets."""
 
     host: str
     port: int
 
 
 _CONNECTION = re.compile(r"(.{1,255}?):(\d{1,5})-(.{1,255}):(\d{1,5})(?:-\d{1,10}){0,2}", re.ASCII)
-"""Both ends and an index, preceded by a processor number since 4.0; there was no index before 0.11. Names of IPv6
-zones may contain a ``-``."""
+"""Matches both ends and an index. Since 4.0, a processor number precedes the index. Before 0.11, there was no index.
+IPv6 zone names may contain a ``-``."""
 
 
 def addresses(connection: str) -> tuple[Address, Address] | None:
-    """Return the two ends in a broker's name for a connection, its own first, or ``None`` for other names."""
+    """Return both ends of a connection from the broker's name for it, or ``None`` for other names.
+
+    The broker's own end comes first.
+    """
     ends = _CONNECTION.fullmatch(connection)
     return (Address(ends[1], int(ends[2])), Address(ends[3], int(ends[4]))) if ends else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedHeader:
-    """The header of the request. ``api_name`` is Kafka's constant, such as ``LIST_OFFSETS``; brokers since 3.7 log
+    """The header of the request. ``api_name`` is Kafka's constant, such as ``LIST_OFFSETS``. Since 3.7, brokers log
     whether the version is ``deprecated``."""
 
     api_key: int
@@ -70,15 +73,15 @@ class LoggedHeader:
 class RequestLogLine:
     """One request and its response.
 
-    Missing parts are ``None``. ``prefix`` is the text before the logger's message, by default time and level, as in
-    ``[2026-11-21 16:33:41,379] DEBUG``. If the line is JSON, it is composed from its keys. ``connection`` is the
-    broker's name for the connection, ``local`` and ``remote`` are its two ends. ``more`` has all other parts under
-    the broker's names, both optional parts (``temporaryMemoryBytes``, ``messageConversionsTime``) and parts that
-    later releases add.
+    Missing parts are ``None``. ``prefix`` is the text before the logged message, by default its time and level, as in
+    ``[2026-11-21 16:33:41,379] DEBUG``. If the line is JSON, the prefix consists of these values. ``connection`` is
+    the broker's name for the connection, and ``local`` and ``remote`` are its two ends. ``more`` contains all other
+    parts under the broker's names, such as ``temporaryMemoryBytes``, ``messageConversionsTime`` and parts that later
+    releases add.
 
-    Times are in milliseconds. ``request`` and ``response`` are ``None`` if they do not exist, such as the response
-    after a Produce with acks 0. They are also ``None`` in lines of brokers before 2.8, which have ``request_text``
-    and ``response_text`` instead. A request with ``is_forwarded`` reached a controller in an Envelope, which itself
+    Times are in milliseconds. ``request`` and ``response`` are ``None`` if they do not exist, such as the response to
+    a Produce request with acks 0. They are also ``None`` for brokers before 2.8, whose lines have ``request_text``
+    and ``response_text`` instead. If ``is_forwarded`` is true, the request reached a controller in an Envelope, which
     is not logged.
     """
 
@@ -108,10 +111,10 @@ class RequestLogLine:
 
     @property
     def body_version(self) -> int:
-        """Version in which request and response were logged.
+        """The version in which the request and response were logged.
 
-        It is the version in the header, or 0 for an ApiVersions request in a version unknown to the broker, which
-        answers it in version 0 [KAFKA-WIRE 6].
+        It is the version in the header. If the broker does not know the version of an ApiVersions request, it is 0,
+        because the broker then responds in version 0 [KAFKA-WIRE 6].
         """
         if self.header.api_key != API_VERSIONS:
             return self.header.api_version
@@ -119,14 +122,14 @@ class RequestLogLine:
 
     @property
     def error_codes(self) -> list[int]:
-        """The distinct error codes in the response, ascending, without 0."""
+        """The distinct error codes in the response except 0, in ascending order."""
         if self.response:
             return sorted(_codes(self.response))
         return sorted({int(code) for code in _CODE_IN_TEXT.findall(self.response_text or "")} - {0})
 
     @property
     def response_throttle_ms(self) -> int | None:
-        """Pause that the response asks of the client, in milliseconds. ``None`` if it has no such field."""
+        """The throttle time in the response, in milliseconds, or ``None`` if the response has no such field."""
         if self.response is not None:
             delay = self.response.get("throttleTimeMs")
             return delay if type(delay) is int else None
@@ -135,17 +138,17 @@ class RequestLogLine:
 
     @property
     def software(self) -> tuple[str | None, str | None]:
-        """Name and version of the client library, each ``None`` if unknown. An ApiVersions request carries them
-        itself; otherwise the broker knows them from the connection [KIP-511]."""
+        """The name and version of the client library, each ``None`` if unknown. An ApiVersions request contains them.
+        For other requests, the broker remembers them from the connection [KIP-511]."""
         request = self.request or _software_in_text(self)
         name = request.get("clientSoftwareName") or self.software_name
         version = request.get("clientSoftwareVersion") or self.software_version
         return known_software(name), known_software(version)
 
     def time(self, zone: tzinfo) -> int | None:
-        """Return the time of the line, in microseconds since the epoch, or ``None`` if the layout has none.
+        """Return the time of the line, in microseconds since the epoch, or ``None`` if its layout has no time.
 
-        ``zone`` is the broker's time zone, used where the layout has none.
+        ``zone`` is the broker's time zone, which is used if the layout has none.
         """
         return micros(self.prefix, zone)
 
@@ -153,7 +156,7 @@ class RequestLogLine:
         """Return the request as a codec object, or ``None`` if the line has none.
 
         Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown. Raise
-        ``JsonFormError`` if the JSON does not fit this version, or if only the size of records was logged and
+        ``JsonFormError`` if the JSON does not match this version, or if only the size of records was logged and
         ``empty_records`` is false.
         """
         if self.request is None:
@@ -164,8 +167,8 @@ class RequestLogLine:
     def response_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
         """Return the response as a codec object, or ``None`` if the line has none.
 
-        Errors are as in ``request_message``. Brokers log only the size of the records in a Fetch response, and no
-        records at all for ShareFetch and FetchSnapshot.
+        The errors are the same as for ``request_message``. Brokers log only the size of the records in a Fetch
+        response, and omit the records of ShareFetch and FetchSnapshot responses.
         """
         if self.response is None:
             return None
@@ -176,7 +179,7 @@ class RequestLogLine:
         """Return the request as a model of its version, or ``None`` if the line has none.
 
         Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
-        ``ValidationError`` if the JSON does not fit this version.
+        ``ValidationError`` if the JSON does not match this version.
         """
         if self.request is None:
             return None
@@ -185,7 +188,7 @@ class RequestLogLine:
     def response_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
         """Return the response as a model of its version, or ``None`` if the line has none.
 
-        Errors are as in ``request_model``.
+        The errors are the same as for ``request_model``.
         """
         if self.response is None:
             return None
@@ -195,9 +198,9 @@ class RequestLogLine:
         return models[name].for_version(self.body_version).model_validate(body)
 
     def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
-        """Return the request in an Envelope, and its response if it was answered.
+        """Return the request in an Envelope, and its response if there is one, or ``None`` for other APIs.
 
-        ``None`` if the line is about another API. An Envelope is logged if its request must not be forwarded.
+        Brokers log an Envelope if the request in it must not be forwarded.
         """
         if self.header.api_key != ENVELOPE or self.request is None:
             return None
@@ -213,7 +216,7 @@ _THROTTLE_IN_TEXT = re.compile(r"\bthrottle(?:_time_m|TimeM)s=(\d{1,10})\b")
 
 
 _SOFTWARE_IN_TEXT = re.compile(r"\{client_software_name=([\w.-]+),client_software_version=([\w.-]+)[,}]")
-"""Brokers accept no other characters."""
+"""Brokers only accept these characters."""
 
 
 def _software_in_text(line: RequestLogLine) -> Json:
@@ -227,7 +230,7 @@ def known_software(software: Any) -> str | None:
 
 
 def _codes(body: Json) -> set[int]:
-    """Return values of keys such as ``errorCode`` and ``partitionErrorCode``, at any depth, except 0."""
+    """Return the values except 0 of keys such as ``errorCode`` and ``partitionErrorCode`` at any depth."""
     codes: set[int] = set()
     left: list[Any] = [body]
     while left:

@@ -1,4 +1,4 @@
-"""Parses a line of the request log: first its layout, then JSON (since 2.8) or the older text."""
+"""Parses a request log line: first its layout, then its JSON (since 2.8) or its older text."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from kwire.request_log.text import MARK, NAMES, TIMES, is_text, text_values
 
 
 def parse_line(text: str) -> RequestLogLine | None:
-    """Return a line of the request log, in any layout, or ``None`` for other lines.
+    """Parse a request log line in any layout, and return ``None`` for other lines.
 
-    The message may be a string inside JSON, which some layouts and collectors write. In lines of brokers before 2.8 a
-    value may contain line breaks, and ``text`` must then have all of these lines. Raise ``RequestLogError`` if the
-    line is broken.
+    The message may be a string in JSON, as some layouts and collectors write it. Before 2.8, a logged value may
+    contain line breaks, and ``text`` must then contain all of its lines. Raise ``RequestLogError`` if the line is
+    invalid.
     """
     found = located(text, MARK)
     if found is None:
@@ -47,7 +47,7 @@ def parse_line(text: str) -> RequestLogLine | None:
 
 @dataclass(slots=True)
 class _Place:
-    """The place of a problem, for its error."""
+    """The place of a problem, for an error."""
 
     text: str
     path: str = ""
@@ -56,7 +56,7 @@ class _Place:
         return _Place(self.text, f"{self.path}.{name}" if self.path else name)
 
     def wrong(self, reason: str, position: int | None = None) -> RequestLogError:
-        """Return an error at a character of the line, or at its JSON as a whole."""
+        """Return an error about a character of the line, or about its JSON as a whole."""
         at = self.text.find(MARK) + len(MARK) if position is None else position
         return RequestLogError(
             reason,
@@ -82,13 +82,13 @@ def _json(place: _Place, begin: int) -> Json:
 
 
 _BITS = {"api_key": 16, "api_version": 16, "correlation_id": 32}
-"""The sizes of the numbers in a header."""
+"""Sizes of the numbers in a header, in bits."""
 
 _Kind = type | tuple[type, ...]
 _Keys = dict[str, tuple[str, _Kind]]
 _NUMBER = (int, float)
 _LONGEST = 1e18
-"""Limit of times in milliseconds; what is longer is not a time."""
+"""The limit for times in milliseconds. Larger numbers are not times."""
 _KEYS: _Keys = {
     "isForwarded": ("is_forwarded", bool),
     "connection": ("connection", str),
@@ -110,7 +110,7 @@ _CLIENT: _Keys = {
 
 
 def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of the header, and the values of the rest of the line."""
+    """Return the values of the header, and the other values of the line."""
     bodies = {name: _body(place.within(name), found.pop(name, None)) for name in ("request", "response")}
     header = _inner(place, found, "requestHeader", _HEADER)
     for name in ("requestApiKey", "requestApiVersion"):
@@ -121,12 +121,12 @@ def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, 
 
 
 def _body(place: _Place, found: Any) -> Json | None:
-    """Return the object of a body. Kafka writes an empty string for a missing body."""
+    """Return the JSON object of a body, or ``None``. Kafka writes an empty string for a missing body."""
     return None if found is None or found == "" else _object(place, found)
 
 
 def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]:
-    """Return the values of an object inside ``found``, in which only unknown keys remain."""
+    """Return the values of an object in ``found`` by attribute. Only its unknown keys remain in ``found``."""
     inside = place.within(name)
     inner = _object(inside, found.pop(name, {}))
     values = _taken(inside, inner, keys)
@@ -136,7 +136,7 @@ def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]
 
 
 def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
-    """Return the values of ``keys``, by attribute, removed from ``found``."""
+    """Remove the values of ``keys`` from ``found``, and return them by attribute."""
     values: dict[str, Any] = {}
     for name, (attribute, kind) in keys.items():
         value = found.pop(name, None)

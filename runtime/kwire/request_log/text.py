@@ -1,7 +1,7 @@
-"""The text that brokers before 2.8 logged: ``HEADER -- REQUEST,response:RESPONSE from connection NAME;KEY:VALUE,…``.
+"""Parses the text of brokers before 2.8: ``HEADER -- REQUEST,response:RESPONSE from connection NAME;KEY:VALUE,…``.
 
-Turns the message into the values of a line, by attribute name. The notation neither quotes nor contains bytes, so
-bodies stay text. The header changed between releases::
+The result is the values of a line by attribute name. Bodies remain text, because the notation has no quotes and omits
+bytes. The header changed between releases::
 
     RequestHeader(apiKey=METADATA, apiVersion=1, clientId=me, correlationId=1)              1.0 to 2.7
     {api_key=3,api_version=2,correlation_id=1,client_id=me}                                 0.9 to 0.11
@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any
 
 MARK = "Completed request:"
-"""The start of the message in every line of the request log."""
+"""The beginning of the message in all request log lines."""
 
 API_KEYS = (
     *("PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA"),
@@ -31,14 +31,14 @@ API_KEYS = (
     *("DESCRIBE_USER_SCRAM_CREDENTIALS", "ALTER_USER_SCRAM_CREDENTIALS", "VOTE", "BEGIN_QUORUM_EPOCH"),
     *("END_QUORUM_EPOCH", "DESCRIBE_QUORUM", "ALTER_ISR", "UPDATE_FEATURES"),
 )
-"""Kafka's constants, by API key. The list is final: no release after 2.7 logs text."""
+"""Kafka's constants by API key. The list is complete, because no release after 2.7 logs text."""
 
 _CLASSES = (
     *("ProducerRequest", "FetchRequest", "OffsetRequest", "TopicMetadataRequest", "LeaderAndIsrRequest"),
     *("StopReplicaRequest", "UpdateMetadataRequest", "ControlledShutdownRequest", "OffsetCommitRequest"),
     *("OffsetFetchRequest", "ConsumerMetadataRequest"),
 )
-"""The Scala classes of 0.8 and 0.9, by API key."""
+"""The Scala classes of Kafka 0.8 and 0.9 by API key."""
 
 _KEYS = {name: key for names in (API_KEYS, _CLASSES) for key, name in enumerate(names)}
 _KEYS |= {"GROUP_COORDINATOR": 10, "GroupCoordinatorRequest": 10, "ELECT_PREFERRED_LEADERS": 43}
@@ -72,23 +72,23 @@ TIMES = {
     "responseQueueTime": "response_queue_time_ms",
     "sendTime": "send_time_ms",
 }
-"""The attributes of times by their names in text, which end with ``Ms`` in JSON."""
+"""Time attributes by their names in text. In JSON, the names end with ``Ms``."""
 
 NAMES = {"securityProtocol": "security_protocol", "principal": "principal", "listener": "listener"}
-"""Other attributes, by their names in text and JSON."""
+"""Other attributes by their names in text and JSON."""
 
 _MORE = ("temporaryMemoryBytes", "messageConversionsTime")
 _FACT = re.compile(rf"(?:^|,)({'|'.join((*TIMES, *NAMES, *_MORE, 'clientInformation'))}):")
 _SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.{0,255}?), softwareVersion=(.{0,255}?)\)", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _LOGGER = re.compile(r"[\w.$]+\)?(?::\d+)?")
-"""Text that Kafka's default layout appends to the message after a blank and ``(``. A principal before it may contain
-blanks.
+"""Matches the text that Kafka's default layout appends to the message after a space and ``(``. A principal before it
+may contain spaces.
 """
 
 
 def is_text(text: str, begin: int) -> bool:
-    """Return whether ``text`` at ``begin`` starts with a message in this notation, possibly cut off."""
+    """Return whether ``text`` has a message in this notation at ``begin``, which may be cut off."""
     rest = text[begin : begin + 16].rstrip()
     if rest in ("", "{"):
         return False
@@ -96,7 +96,7 @@ def is_text(text: str, begin: int) -> bool:
 
 
 def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of the header, and the values of the rest of the line.
+    """Return the values of the header, and the other values of the line.
 
     Raise ``ValueError`` if a part is missing.
     """
@@ -116,7 +116,7 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _header(message: str) -> tuple[dict[str, Any], str]:
-    """Return the values of the header, and the text after it."""
+    """Return the values of the header and the text after the header."""
     for layout in _HEADERS:
         if found := layout.match(message):
             return _numbers(found.groupdict()), message[found.end() :].removeprefix(" -- ")
@@ -145,7 +145,7 @@ def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
 
 
 def _facts(tail: str) -> dict[str, Any]:
-    """Return the values after the connection, separated by commas; a principal may contain commas."""
+    """Return the comma-separated values after the connection. A principal may also contain commas."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}
     marks = list(_FACT.finditer(tail))

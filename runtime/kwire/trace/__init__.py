@@ -1,17 +1,17 @@
-"""The bytes of a message, frame or record as an annotated tree, for people to read.
+"""Shows the bytes of a message, frame or record as an annotated tree for people.
 
 ::
 
     from kwire.trace import annotate, show, trace_request
 
-    print(show(trace_request(PROTOCOL, payload)))   # a line for each field: offset, bytes, name, type and value
+    print(show(trace_request(PROTOCOL, payload)))   # one line per field: offset, bytes, name, type and value
 
     try:
         FetchRequest.decode(data, 13)
     except DecodeError as error:
-        print(annotate(error))                      # the lines up to the byte that is wrong
+        print(annotate(error))                      # the lines up to the invalid byte
 
-``kwire decode`` prints the same. Tracing reads with ``kwire.interpreter``, so it agrees with decoding.
+``kwire decode`` prints the same lines. Traces are made by ``kwire.interpreter``, so they agree with decoding.
 """
 
 from __future__ import annotations

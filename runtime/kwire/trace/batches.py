@@ -1,4 +1,4 @@
-"""A block of records as spans: the header of each batch field by field, then a line per record."""
+"""Traces a block of records: each batch header field by field, then one span per record."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _HEADERS = {
     1: (Struct(MESSAGE_HEADER.format + "q"), _MESSAGE + " timestamp"),
     2: (BATCH_HEADER, _BATCH),
 }
-"""The layout of a header, and the names of its fields, by magic."""
+"""Header layouts and their field names, by magic."""
 _KINDS = {"b": "int8", "h": "int16", "i": "int32", "I": "uint32", "q": "int64"}
 MAX_RECORDS = 1000
-"""Maximum records of a batch that get spans of their own. One span counts the rest."""
+"""Maximum number of records in a batch with individual spans. One span counts the remaining records."""
 MAX_BYTES = 1024
-"""Maximum bytes of a key or value in a span. A batch of a few bytes may decompress to large values."""
+"""Maximum size, in bytes, of a key or value in a span. A tiny batch may decompress to large values."""
 MAX_HEADERS = 8
-"""Maximum headers of a record that get spans, each with a tenth of ``MAX_BYTES``."""
+"""Maximum number of headers in a record's span, each of at most a tenth of ``MAX_BYTES``."""
 MAX_COUNTED = 1_000_000
-"""The most records of compressed batches that are read in all."""
+"""Maximum total number of records that are read from compressed batches."""
 MAX_DECOMPRESSED = 256 << 20
-"""The most bytes to which batches are decompressed in all."""
+"""Maximum total size, in bytes, to which batches are decompressed."""
 UNREADABLE = 1000
-"""The factor by which a batch that cannot be decompressed counts: its size until then is unknown."""
+"""The factor for the size of a corrupt batch, because its decompressed size up to the error is unknown."""
 BEYOND = f"all batches have more than {MAX_COUNTED:,} records, or {MAX_DECOMPRESSED >> 20} MiB decompressed"
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
 
 
 @dataclass
 class RecordsBudget:
-    """The rest of the limits of compressed batches."""
+    """The number of records and bytes that may still be read from compressed batches."""
 
     records: int = MAX_COUNTED
     size: int = MAX_DECOMPRESSED
@@ -56,9 +56,9 @@ class RecordsBudget:
 def expand_records(
     data: bytes, start: int, end: int, path: str, depth: int, left: RecordsBudget | None = None
 ) -> Iterator[Span]:
-    """Yield the batches in ``data[start:end]``; their spans cover it without gaps, even if it is invalid.
+    """Yield the spans of the batches in ``data[start:end]``. They cover it without gaps, even if it is invalid.
 
-    Calls with the same ``left`` share the limits of compressed batches. Records beyond them are not read."""
+    Calls with the same ``left`` share the limits for compressed batches. Records beyond these limits are not read."""
     left = left or RecordsBudget()
     index = 0
     while start < end:
@@ -73,7 +73,7 @@ def expand_records(
 
 
 def time_text(milliseconds: int) -> str:
-    """Return a timestamp as date and time, empty if it is unset."""
+    """Return a timestamp as text with date and time in UTC, or ``""`` if it is not set."""
     try:
         found = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     except OverflowError:
@@ -82,7 +82,7 @@ def time_text(milliseconds: int) -> str:
 
 
 def _size(data: bytes, start: int, end: int) -> int:
-    """Return the size of the batch at ``start``, or 0 if it is not all there."""
+    """Return the size of the batch at ``start`` in bytes, or 0 if it is incomplete."""
     size = OVERHEAD + int.from_bytes(data[start + 8 : start + OVERHEAD], "big", signed=True)
     return size if MAGIC < size <= end - start else 0
 
@@ -130,9 +130,9 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: Recor
 
 
 def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError | None]:
-    """Return the number of records in a batch, if they can be read, and the errors in it.
+    """Return the number of records in a batch, or ``None`` if they cannot be read, and an error, if any.
 
-    Records beyond a limit are not counted. The error is then ``BEYOND``.
+    Records beyond a limit are not counted, and the error is then ``BEYOND``.
     """
     problem, size = None, min(DEFAULT_LIMIT, left.size)
     for verify in (True, False):

@@ -1,4 +1,4 @@
-"""Traces of whole frames: size, header and body of requests and responses."""
+"""Traces whole frames, with the size, header and body of requests and responses."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 def trace_request(
     protocol: MessageRegistry, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
 ) -> Trace:
-    """Return the payload of a request, as ``decode_request`` reads it, and of the request in it if that is an
-    Envelope.
+    """Return the trace of a request payload, as ``decode_request`` reads it.
+
+    The trace of an Envelope includes the request in it.
     """
     found = _request(protocol, payload, policy, expand)
     spans: list[Span] = []
     for span in found.spans:
         spans.append(span)
-        if span.path == "request_data" and isinstance(span.value, bytes):  # which only Envelopes have
+        if span.path == "request_data" and isinstance(span.value, bytes):  # only Envelopes have this field
             span.end = span.content
             inner = _request(protocol, span.value, policy, expand)
             spans += _within(span, inner)
@@ -56,7 +57,7 @@ def trace_response(
     *,
     expand: Expand | None = None,
 ) -> Trace:
-    """Return the payload of a response, as ``decode_response`` reads it."""
+    """Return the trace of a response payload, as ``decode_response`` reads it."""
     try:
         _, offset, cls, version = protocol.response_header(payload, api_key, version, policy)
     except DecodeError as problem:
@@ -68,7 +69,7 @@ def trace_response(
 
 
 def trace_frame(frame: bytes, payload: Trace) -> Trace:
-    """Return the trace of a frame from the trace of its payload, which follows four bytes of size."""
+    """Return the trace of a frame, given the trace of its payload, which follows the four bytes of the size."""
     size = int.from_bytes(frame[:4], "big", signed=True)
     for span in payload.spans:
         span.start, span.end, span.content = span.start + 4, span.end + 4, span.content + 4
@@ -80,7 +81,7 @@ def trace_frame(frame: bytes, payload: Trace) -> Trace:
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:
-    """Yield the spans of the content of ``outer``, in its place; an error in it is not an error of the whole."""
+    """Yield the nested spans of ``outer``. An error in them does not end the outer trace."""
     base, nested = outer.content, outer.depth + 1
     for span in found.spans:
         path = f"{outer.path}.{span.path}".rstrip(".")
@@ -93,6 +94,6 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
-    """Return the trace of a header that ends at ``end``, which only one version of the header fits."""
+    """Return the trace of a header that ends at ``end``. Only one header version fits this end."""
     traces = [trace_message(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
     return next(found for found in traces if not found.error and found.end == end)

@@ -1,4 +1,4 @@
-"""Traces of records of internal topics: key and value, each with the numbers before the message."""
+"""Traces the keys and values of records in internal topics, with the numbers before each message."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def trace_record(
     protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> tuple[Trace | None, Trace | None]:
-    """Return the traces of key and value, as ``kwire.logs.decode_record`` reads them, ``None`` for a missing part.
+    """Return the traces of key and value, as ``kwire.logs.decode_record`` reads them, or ``None`` for a missing part.
 
-    Raise ``ValueError`` for a topic that is not internal.
+    Raise ``ValueError`` if the topic is not internal.
     """
     if kind := connect_topic(topic):
         return trace_connect(kind, key, value)

@@ -1,7 +1,7 @@
-"""Traces as one HTML page for people, with bytes beside fields, which highlight each other. It needs no other files.
+"""Renders traces as a self-contained HTML page, in which bytes and fields highlight each other.
 
-Texts are from the wire, and so untrusted. They are escaped, after invisible characters are replaced. The
-Content-Security-Policy of the page allows its one script and its one style by their hashes, and nothing else.
+Text comes from the wire and is untrusted. Invisible characters are replaced, and the text is escaped. The page's
+Content-Security-Policy only allows its script and its style sheet, both by hash.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 ROW = 16
 MAX_BYTES = 16_384
-"""The bytes of a trace that are shown beside its fields."""
+"""Maximum number of bytes that are shown next to the fields of a trace."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A message in a trace: its class, its version, and the index of the span that is its heading."""
+    """A message in a trace, with its class, its version and the index of its heading's span."""
 
     cls: type[Message]
     version: int
@@ -40,8 +40,7 @@ class Part:
 
 
 class Page:
-    """A page that is being made. ``guide`` names the messages and has their pages, to which fields link if its
-    address is not empty."""
+    """Builds a page. ``guide`` knows the messages. If it has a base address, fields link to its pages."""
 
     def __init__(self, guide: Guide, note: Note | None = None) -> None:
         self._guide, self._note = guide, note
@@ -50,7 +49,7 @@ class Page:
         self._lines = self._left_out = 0
 
     def add(self, title: str, found: Trace) -> None:
-        """Add a trace with its title, which may be empty, unless the page is full."""
+        """Add a trace with a title, which may be empty, unless the page is full."""
         if self._lines >= MAX_SPANS:
             self._left_out += 1
             return
@@ -66,7 +65,7 @@ class Page:
 
 
 def trace_page(traces: Mapping[str, Trace], guide: Guide, note: Note | None = None) -> str:
-    """Return the page of traces by their titles, as ``Page`` makes it."""
+    """Return an HTML page with traces, which are given by title."""
     page = Page(guide, note)
     for title, found in traces.items():
         page.add(title, found)
@@ -86,7 +85,7 @@ def _page(title: str, sections: str) -> str:
 
 
 def messages_of(found: Trace, guide: Guide) -> list[Part]:
-    """Return the messages in a trace, headers first, by their headings."""
+    """Return the messages in a trace, found by their headings. Headers precede their messages."""
     parts = []
     for number, span in enumerate(found.spans):
         name, _, version = span.name.rpartition(" v")
@@ -96,10 +95,10 @@ def messages_of(found: Trace, guide: Guide) -> list[Part]:
 
 
 def addresses(found: Trace, guide: Guide) -> list[str]:
-    """Return the addresses in the guide for the messages of a trace, without headers.
+    """Return links to the guide's pages for the messages in a trace, without headers.
 
-    For a trace that ended in an error, return the address of the wrong field. If only the header was read, return its
-    address.
+    If the trace ended with an error, the link leads to the invalid field. If only a header was read, the link leads
+    to this header.
     """
     path = _plain(found.error.path) if found.error else ""
     return [
@@ -109,7 +108,7 @@ def addresses(found: Trace, guide: Guide) -> list[str]:
 
 
 def _shown(parts: list[Part]) -> list[Part]:
-    """Return the messages without their headers, or the header if nothing else was read."""
+    """Return the messages without headers, or the header if only that was read."""
     return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts
 
 
@@ -136,7 +135,7 @@ def _section(number: int, title: str, found: Trace, guide: Guide, note: Note | N
 
 
 def _links(found: Trace, spans: Sequence[Span], guide: Guide) -> Iterator[tuple[int, str]]:
-    """Yield the index of each span that is of a message or of one of its fields, with its address."""
+    """Yield the index and link of each span for a message or one of its fields."""
     parts = messages_of(found, guide)
     for part, after in zip(parts, [*[one.start for one in parts[1:]], len(spans)], strict=True):
         outer, fields = spans[part.start].path, _fields(part.cls)
@@ -147,7 +146,7 @@ def _links(found: Trace, spans: Sequence[Span], guide: Guide) -> Iterator[tuple[
 
 
 def _fields(cls: type[Message]) -> frozenset[str]:
-    """Return the paths of all fields of a message, without indexes."""
+    """Return the paths of all fields in a message, without array indexes."""
     return frozenset(_plain(path) for path, _, _ in walk(cls))
 
 
@@ -168,7 +167,7 @@ def _row(at: int, span: Span, cells: tuple[str, ...], link: str, wrong: bool) ->
 
 
 def _dump(found: Trace, spans: Sequence[Span]) -> str:
-    """Return lines of bytes, neighbours of one span together. Bytes of secrets are dots."""
+    """Return lines of bytes as HTML, with an element for the bytes of each span. Secret bytes are shown as dots."""
     size = min(len(found.data), MAX_BYTES)
     owners = [-1] * size
     for at, span in enumerate(spans):

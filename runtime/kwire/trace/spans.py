@@ -1,4 +1,4 @@
-"""Bytes → spans, each with its place, field, type and value."""
+"""Turns bytes into spans, each with its place, field, type and value."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from kwire.enums import ProtocolEnum
 
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
-    """Data, start and end of a block of records in it, path and depth → spans."""
+    """Yields the spans of a block of records, given the data, the start and end of the block, path and depth."""
 
 MAX_SPANS = 20_000
-"""Default maximum spans in the trace of a message. The last spans stay, and one span replaces the rest."""
+"""Default maximum number of spans in a message's trace. One span replaces all before the last ones."""
 
 LEFT_OUT = "left out"
-"""Name of a span that replaces omitted spans. Its value is their number."""
+"""The name of a span that replaces omitted spans. Its value is their number."""
 
 
 @dataclass(slots=True)
 class Span:
     """The meaning of the bytes ``data[start:end]``.
 
-    ``name`` is the last part of ``path``, ``depth`` its nesting. ``content`` is where the value starts after its
-    length. ``value`` is the count of an array and ``...`` for a struct; ``text`` describes the value or replaces it.
-    ``meaning`` is the name that the value has in its enum. A span without bytes is a heading, or something that was
-    compressed. Bytes and value of a ``secret`` are hidden.
+    ``name`` is the last part of ``path``, and ``depth`` is its nesting level. ``content`` is the offset of the value
+    after its length. ``value`` is the number of elements for an array and ``...`` for a struct. ``text`` replaces the
+    value or describes it. ``meaning`` is the name of the value in its enum. A span without bytes is a heading or was
+    compressed. The bytes and value of a ``secret`` span are hidden.
     """
 
     start: int
@@ -59,10 +59,10 @@ class Span:
 
 @dataclass(slots=True)
 class Trace:
-    """Spans in the order of their bytes, without gaps, and the error that ended them.
+    """Spans in byte order without gaps, and the error that ended the trace, if any.
 
-    The bytes of ``data`` after ``end`` were not read; ``secret`` says that these are hidden, because they may be one.
-    ``unknown`` says why no message was read, if no definition of it is known.
+    The bytes of ``data`` after ``end`` were not read. If ``secret`` is true, they are hidden because they may contain
+    a secret. ``unknown`` is the reason why no message was read if its definition is unknown.
     """
 
     data: bytes = field(repr=False)
@@ -73,11 +73,11 @@ class Trace:
 
     @property
     def end(self) -> int:
-        """The offset after the last span."""
+        """The end offset of the last span."""
         return self.spans[-1].end if self.spans else 0
 
     def reveal(self) -> None:
-        """Let secrets be shown."""
+        """Unhide all secrets."""
         self.secret = False
         for span in self.spans:
             span.secret = False
@@ -88,7 +88,7 @@ class Trace:
         return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
     def unread(self, reason: str) -> Trace:
-        """Return this trace and the rest of the data, hidden since it is unknown; unchanged if an error ended it."""
+        """Return this trace with a hidden span for the remaining data, or unchanged if it ended with an error."""
         if self.error:
             return self
         start, end = self.end, len(self.data)
@@ -107,11 +107,11 @@ def trace_message(
     expand: Expand | None = None,
     most: int = MAX_SPANS,
 ) -> Trace:
-    """Return the message at ``offset`` of ``data``, up to its end or the first error; never raises for bad data.
+    """Return the trace of the message at ``offset`` up to its end or the first error, without raising the error.
 
-    ``whole`` and ``policy`` have the same meaning as for ``decode``. ``expand`` turns blocks of records into spans,
-    see ``expand_records``. The first span is a heading with the name and version of the message. Only the last
-    ``most`` spans are kept; one named ``left out`` replaces those before.
+    ``whole`` and ``policy`` have the same meaning as in ``decode``. ``expand``, such as ``expand_records``, turns
+    blocks of records into spans. The first span is a heading with the name and version of the message. Only the last
+    ``most`` spans are kept. A span named ``left out`` replaces all others.
     """
     tracer = _Tracer(cls, data, offset, version, policy)
     tracer.expand, tracer.spans = expand, deque(maxlen=max(most, 1))
@@ -134,7 +134,7 @@ def trace_message(
 
 
 def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
-    """Mark the secrets of a message, and their contents, by the other fields of their structs."""
+    """Mark the spans of a message's secrets and their contents. Other fields of a struct may decide about them."""
     found = [(outer, *rule) for outer, rules in places(cls) for rule in rules]
     structs: dict[str, dict[str, object]] = {}
     for span in spans if found else ():
@@ -158,7 +158,7 @@ class _Tracer(Reader):
     spans: deque[Span]
     enum: type[ProtocolEnum] | None = None
     sections = count = 0
-    problem = ""  # or "?", the kind of spans of bytes that could not be read, if there was one
+    problem = ""  # or "?", the kind of spans for unreadable bytes, if there are any
 
     def add(self, span: Span) -> None:
         self.spans.append(span)
@@ -184,7 +184,7 @@ class _Tracer(Reader):
             self.add(span)
 
     def named(self, value: object, kind: str) -> str:
-        """Return the name of a value in the enum of its field, or empty if it has none."""
+        """Return the name of a value in its field's enum, or ``""`` if there is none."""
         return self.enum.name_of(value) if self.enum and kind in INTEGER_RANGES else ""
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:

@@ -1,4 +1,4 @@
-"""A trace as text for people: a line per span, with offset, bytes, field, type and value in columns."""
+"""Shows a trace as text, one line per span, with columns for offset, bytes, field, type and value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwire.trace.spans import LEFT_OUT, MAX_SPANS, Span, Trace, trace_message
 from kwire_rules import printable
 
 Note = Callable[[Span], str]
-"""A note on a value, such as the name of an error code; empty for none."""
+"""Returns a note on a span's value, such as the name of an error code, or ``""``."""
 
 HEX = 24
 VALUE = 72
@@ -22,13 +22,14 @@ _TITLES = ("offset", "bytes", "field", "type", "value")
 
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
-    """Return all lines, or the ``last`` ones up to the invalid byte or the end; a mark below that byte gives the
-    reason.
+    """Return a trace as text. With ``last``, show only this many lines, which lead up to the invalid byte or the end.
+
+    A mark below the invalid byte gives the reason.
     """
     spans = spans_of(found)
     wrong = marked(found, spans)
     count = len(spans) if last is None else last
-    hidden = max(0, wrong + 1 - count)  # the mark need not be near the end: a checksum precedes the records
+    hidden = max(0, wrong + 1 - count)  # the mark may be far from the end, since a checksum precedes the records
     after = max(0, len(spans) - hidden - count)
     rows = [columns(span, found.data, note) for span in spans[hidden : hidden + count]]
     widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
@@ -45,8 +46,9 @@ def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> 
 
 
 def annotate(error: DecodeError, lines: int = 20) -> str:
-    """Return the error, and below it the last ``lines`` that were read before the failure: offset, bytes, field, type
-    and value, with a mark below the byte that is wrong. For an error in records, the lines of the batch.
+    """Return an error message followed by the last ``lines`` of the trace up to the invalid byte, which is marked.
+
+    For an error in records, the lines show the record batch.
     """
     found = Trace(error.data, [], error)
     if error.origin and error.version is not None:
@@ -60,9 +62,9 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
 
 
 def as_json(found: Trace, note: Note | None = None, *, most: int | None = None) -> dict[str, object]:
-    """Return the same as data: every span with its bytes, and the error or null.
+    """Return a trace as JSON data, with all spans and their bytes, and the error or ``None``.
 
-    Of a span, at most ``most`` bytes and characters are shown, and an ellipsis if there are more; by default all.
+    With ``most``, each span shows at most this many bytes and characters, followed by an ellipsis if there are more.
     """
     size = len(found.data) if most is None else most
     spans = [
@@ -86,17 +88,17 @@ def as_json(found: Trace, note: Note | None = None, *, most: int | None = None) 
 
 
 def spans_of(found: Trace) -> list[Span]:
-    """Return all spans, and one or two of kind ``?`` for the bytes that were not read."""
+    """Return all spans, followed by up to two spans of kind ``?`` for bytes that were not read."""
     return [*found.spans, *_unread(found)]
 
 
 def _count(spans: list[Span]) -> int:
-    """Return the number of spans, including spans that were left out."""
+    """Return the number of spans, including omitted spans."""
     return sum(span.value if span.name == LEFT_OUT and type(span.value) is int else 1 for span in spans)
 
 
 def _unread(found: Trace) -> Iterator[Span]:
-    """Yield spans for the bytes that were not read. One starts at the invalid byte, to be marked."""
+    """Yield spans for the bytes that were not read. One begins at the invalid byte, so that it can be marked."""
     end, size, error = found.end, len(found.data), found.error
     if error and end < error.offset <= size:
         yield _rest(found, end, error.offset)
@@ -115,13 +117,13 @@ def _rest(found: Trace, start: int, end: int) -> Span:
 
 
 def marked(found: Trace, spans: list[Span]) -> int:
-    """Return the index of the span with the invalid byte, or of the last one."""
+    """Return the index of the span with the invalid byte, or of the last span."""
     at = found.error.offset if found.error else found.end
     return next((index for index, span in enumerate(spans) if span.start <= at < span.end), len(spans) - 1)
 
 
 def columns(span: Span, data: bytes, note: Note | None = None) -> tuple[str, str, str, str, str]:
-    """Return the columns of a span: offset, bytes, name with its indentation, type, and value with its meaning."""
+    """Return the columns of a span: offset, bytes, indented name, type, and value with its meaning."""
     has_place = span.end > span.start or span.kind == "?"
     value = _hidden(span) if span.secret else span.text or cut(value_text(span), VALUE)
     return (
@@ -156,7 +158,7 @@ def _hidden(span: Span) -> str:
 
 
 def value_text(span: Span) -> str:
-    """Return the whole value of a span, or what describes it."""
+    """Return the whole value of a span as text, or its description."""
     value = span.value
     if span.text:
         return span.text
@@ -179,7 +181,7 @@ def _plain(value: object, most: int) -> object:
     if value is ...:
         return None
     if isinstance(value, float) and not isfinite(value):
-        return str(value)  # which JSON has no number for
+        return str(value)  # JSON has no such number
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}…"
     if isinstance(value, int | float | dict | None):
