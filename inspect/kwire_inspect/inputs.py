@@ -70,9 +70,9 @@ _REFUSED = re.compile(rb"with unsupported version|Exception while processing req
 class Inputs:
     """Paths by type. ``logs`` keeps folders as given, because the folder determines which of its files are read.
 
-    ``skipped`` has paths with the reasons, except the :data:`PART` files of data directories. ``unreadable`` has
-    those skipped paths that could not be opened. ``size`` is the total size on disk in bytes. ``tables`` never occur
-    together with other inputs. Their origins describe the inputs of the earlier run.
+    ``skipped`` lists skipped paths with the reasons, except the :data:`PART` files of data directories.
+    ``unreadable`` contains the skipped paths that could not be opened. ``size`` is the total size on disk in bytes.
+    ``tables`` never occur together with other inputs. Their origins describe the inputs of the earlier run.
     """
 
     captures: tuple[str, ...] = ()

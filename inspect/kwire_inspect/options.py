@@ -117,7 +117,7 @@ class Options:
         return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE
 
     def number(self, name: str, default: int, least: int = 0) -> int:
-        """Return an integer of at least ``least``."""
+        """Return an integer, which must not be less than ``least``."""
         value = (self.text(name) or str(default)).strip()
         if not re.fullmatch(r"\d+", value) or int(value) < least:
             raise self._error(name, f"a whole number, {least} or more")

@@ -100,7 +100,7 @@ class StoredTable:
 
 def stored_tables(path: str) -> list[StoredTable]:
     """Return the tables in a folder that reports can read, not searching subfolders. If the folder is itself a table,
-    return it. A table of clients comes with the table of problems beside it."""
+    return it. For a table of clients, also return the table of problems next to it."""
     folder = Path(path)
     if not folder.is_dir():
         return []

@@ -78,7 +78,7 @@ def read_batches(
     processes: int = 1,
     transform: Batches = iter,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table of :data:`TABLES` from all inputs. With one process, this process reads them.
+    """Yield the rows of a table of :data:`TABLES` from all inputs. With ``processes=1``, no other process is started.
 
     ``tables.read`` is the counterpart with the same options. Only ``columns`` are computed, by default all. Each
     process passes all rows that it reads from inputs of the same type to ``transform``.

@@ -72,7 +72,7 @@ _REASONS = (
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
     re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
-"""Patterns of the reasons, in order for brokers of versions 4.x, 4.x, 3.x, all, all, all and 1.x."""
+"""Patterns of the reasons that brokers of 4.x, 4.x, 3.x, all, all, all and 1.x log, in this order."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 

@@ -261,7 +261,7 @@ class ProgressPrinter:
             self._console.print(f"{told}(--filter), or less of each (--snap-length)", highlight=False)
 
     def update(self, query: StreamingQuery) -> bool:
-        """Add the batches since the last update. Return whether there were any."""
+        """Add the batches since the last update. Return whether there were new batches."""
         from kwire_spark.streams.connections import too_late
 
         batches = [

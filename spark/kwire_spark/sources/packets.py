@@ -93,8 +93,8 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return kept | {path: ready[path] for path in new}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Return the paths of new files and, for files that have grown, the position from which they were not read. A
-        file that has shrunk is a new file with the same name, because ring buffers reuse names."""
+        """Return the paths of new files and, for files that have grown, the position of the first unread byte. A file
+        that has shrunk is a new file with the same name, because ring buffers reuse names."""
         return [
             InputPartition((path, start[path] if start.get(path, size) < size else None))
             for path, size in end.items()
