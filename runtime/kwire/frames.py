@@ -28,8 +28,8 @@ def frame(payload: bytes) -> bytes:
 class FrameReader:
     """Splits a stream of bytes into the payloads of its frames.
 
-    Feed it bytes as they arrive; it keeps incomplete frames. A size below zero or above ``max_frame`` is a
-    ``DecodeError`` before any of the payload is collected: the stream is not Kafka, or lost synchronisation.
+    Feed it bytes as they arrive. It buffers incomplete frames. If a size is negative or above ``max_frame``, the
+    stream is not Kafka or lost synchronisation, and ``DecodeError`` is raised before the payload is buffered.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:

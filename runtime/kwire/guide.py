@@ -1,4 +1,4 @@
-"""Addresses in the protocol guide, the site that ``kwirec guide`` writes [docs/guide.md#links]."""
+"""Links to the protocol guide, the site that ``kwirec guide`` writes [docs/guide.md#links]."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 _RUNTIME = {"kwire.headers": "headers"}
-"""Modules of the runtime with messages of a protocol → the name that they have below its package."""
+"""Runtime modules that contain protocol messages, with their names in a generated package."""
 
 
 _RENAMED = {("headers", name): f"request_{name}" for name in ("api_key", "api_version")}
-"""Attributes of headers of the runtime that are not named after their fields."""
+"""Attributes of runtime headers whose names differ from their fields, with the field names."""
 
 
 @dataclass(frozen=True)
 class Guide:
-    """The guide of the messages of ``protocol``; ``base`` is its folder, from ``guide_base``, or empty for
-    addresses that are relative to it."""
+    """The guide to the messages of ``protocol``. ``base`` is the address of its folder, from ``guide_base``, or empty
+    for links relative to the folder."""
 
     base: str
     protocol: MessageRegistry
 
     def message(self, cls: type[Message], version: int | None = None, path: str = "") -> str:
-        """Return the address of a message, in ``version`` and at a field, whose path may have indexes:
-        ``topics[0].name``.
+        """Return the link to a message, or to the field at ``path``, which may have indexes as in ``topics[0].name``.
 
-        A version that the message does not have is left out.
+        The link leads to ``version`` if the message has this version.
         """
         module = _RUNTIME.get(cls.__module__, cls.__module__.removeprefix(f"{self.protocol.package}."))
         known = version is not None and version in cls.VALID_VERSIONS
@@ -42,8 +41,9 @@ class Guide:
         return self.base + message_place(module, part_of(cls, module), version if known else None, field=field)
 
     def api(self, name: str, versions: Sequence[int]) -> str:
-        """Return the address of the newest of these versions that the API has, else of the API, or empty if it is
-        unknown.
+        """Return the link to an API in the newest of these versions that it has, or ``""`` for an unknown API.
+
+        If the API has none of the versions, the link leads to the API.
         """
         if f"{name}Request" not in self.protocol:
             return ""
@@ -52,14 +52,14 @@ class Guide:
         return self.message(request, newest)
 
     def error(self, code: int) -> str:
-        """Return the address of an error."""
+        """Return the link to an error code."""
         return f"{self.base}errors.html#{code}"
 
 
 def part_of(cls: type[Message], module: str) -> str:
-    """Return the start of a message's anchors.
+    """Return the prefix of a message's anchors.
 
-    ``module`` is the module of its class, relative to the package.
+    ``module`` is the module of its class within the package.
     """
     if module == "headers":
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()

@@ -166,10 +166,10 @@ class Message(Struct):
 def decode_within(
     most: int, cls: type[Any], data: bytes, version: int, policy: Policy = STRICT, start: int = 0
 ) -> Any | None:
-    """Return the message of ``cls`` from ``start`` to the end of ``data``, as ``Message.decode``.
+    """Return the message from ``start`` to the end of ``data``, like ``Message.decode``, or ``None`` if it is large.
 
-    Decoded messages use up to 75 times the memory of their bytes. Return ``None`` for a message of more than ``most``
-    bytes, unless a few large values, such as records, make up nearly all of it. ``too_many_values`` gives the reason.
+    Decoded messages use up to 75 times the memory of their bytes. A message is large if ``data`` has more than
+    ``most`` bytes, unless it mainly consists of a few values such as records. ``too_many_values`` gives the reason.
     """
     if len(data) <= most:
         if len(data) <= UNPAUSED and type(data) is bytes and 0 <= start <= len(data):

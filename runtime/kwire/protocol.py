@@ -1,4 +1,4 @@
-"""Message classes by name and API key, and whole frames read and written: header and body together."""
+"""Finds message classes by name and API key, and reads and writes whole frames with header and body."""
 
 from __future__ import annotations
 
@@ -32,16 +32,17 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 UNSUPPORTED_VERSION = b"\0\x23"
-"""Error 35, the first field of every ApiVersions response."""
+"""Error code 35 as bytes, in the first field of an ApiVersions response."""
 MAX_HEADER = 1 << 16
-"""Maximum bytes of a header. A client id has up to 32767, and tagged fields use 25 times their size in memory."""
+"""Maximum size of a header in bytes. A client id has up to 32767 bytes, and tagged fields use 25 times their size in
+memory."""
 
 TAKE_IN = "to take in a newer release, update kwire (make update), or generate a package and name it with --protocol"
-"""Advice for a version that ``MessageRegistry.unknown`` describes."""
+"""Advice for versions that ``MessageRegistry.unknown`` describes."""
 
 
 def registry(package: str) -> MessageRegistry:
-    """Return the messages of the generated package of this name.
+    """Return the message registry of the generated package with this name.
 
     Raise ``ImportError`` or ``ValueError`` if it is not a generated package.
     """
@@ -60,7 +61,7 @@ def registry(package: str) -> MessageRegistry:
 
 
 def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown API or version") -> M:
-    """Return ``message`` if it is a ``cls``, else raise ``UnexpectedMessageError``."""
+    """Return ``message`` if it is a ``cls``, or raise ``UnexpectedMessageError``."""
     if isinstance(message, cls):
         return message
     found = otherwise if message is None else type(message).__name__
@@ -68,7 +69,7 @@ def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown
 
 
 class _Parsed:
-    """A parsed frame. The body has the version ``version`` and starts at ``body_offset`` of ``payload``."""
+    """A parsed frame, whose body has the version ``version`` and starts at ``body_offset`` in ``payload``."""
 
     __slots__ = ("body_offset", "message", "payload", "version")
 
@@ -80,11 +81,11 @@ class _Parsed:
 
     @property
     def body(self) -> bytes:
-        """The bytes after the header."""
+        """The bytes of the frame after the header."""
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """Return the message if it is a ``cls``, else raise ``UnexpectedMessageError``."""
+        """Return the message if it is a ``cls``, or raise ``UnexpectedMessageError``."""
         return expected(self.message, cls)
 
 
@@ -104,8 +105,9 @@ class Request(_Parsed):
 
 
 class Response(_Parsed):
-    """A parsed response frame. ``version`` is the version of the body, which may differ from the version of the
-    request.
+    """A parsed response frame. ``message`` is ``None`` if the API key or version is unknown.
+
+    ``version`` is the version of the body, which may differ from the version of the request.
     """
 
     __slots__ = ("header",)
@@ -121,7 +123,7 @@ class Response(_Parsed):
 
 
 class _Known:
-    """A class of requests or responses, and the versions of the headers before them."""
+    """A request or response class with its header versions."""
 
     __slots__ = ("cls", "first", "headers")
 
@@ -131,13 +133,16 @@ class _Known:
         self.headers: list[int] = [cls.header_version(version) for version in cls.VALID_VERSIONS]
 
     def header(self, version: int) -> int:
-        """Return the header version for this version of the message, or -1 if the class does not read it."""
+        """Return the header version for a message version, or -1 if the class does not have this version."""
         number = version - self.first
         return self.headers[number] if 0 <= number < len(self.headers) else -1
 
 
 class MessageRegistry(MessageMapping["type[Message]"]):
-    """All messages of a generated package by name, each imported on first use: ``PROTOCOL["FetchRequest"]``."""
+    """The message classes of a generated package by name, as in ``PROTOCOL["FetchRequest"]``.
+
+    Each class is imported on first use.
+    """
 
     def __init__(
         self,
@@ -155,14 +160,14 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         self._known_requests: dict[int, _Known] = {}
         self._known_responses: dict[int, _Known] = {}
         self.api_names: Mapping[int, str] = {key: requests[key].removesuffix("Request") for key in sorted(requests)}
-        """Names of the APIs by API key, ascending. The name is the name of the request without the suffix."""
+        """API names by API key, in ascending order. An API name is the request name without its suffix."""
 
     def _load(self, name: str, module: str) -> type[Message]:
         cls: type[Message] = getattr(_module(f"{self._package}.{module}"), name)
         return cls
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by the name of its package, which keeps the pickled state of a connection small."""
+        """Pickle only the package name, so that the pickled state of a connection stays small."""
         if getattr(sys.modules.get(self._package), "PROTOCOL", None) is self:
             return _protocol, (self._package,)
         parts = self._package, self._modules, self._aliases, self._requests, self._responses, self._logs
@@ -175,11 +180,11 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
     @property
     def api_keys(self) -> tuple[int, ...]:
-        """All API keys, ascending."""
+        """All API keys in ascending order."""
         return tuple(self.api_names)
 
     def api_name(self, api_key: int) -> str:
-        """Return the name of an API."""
+        """Return the name of the API with this key."""
         if api_key not in self._requests:
             raise UnknownApiError(api_key)
         return self.api_names[api_key]
@@ -197,8 +202,10 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return self[self._responses[api_key]]
 
     def unknown(self, api_key: int, version: int) -> str:
-        """Return why no class reads this version of an API: ``Fetch 99 is newer than Kafka X.Y.Z, the newest release
-        known here``, or the like for an unknown API and a version that no release had. Empty if a class reads it.
+        """Return the reason why this version of an API is unknown, or ``""`` if it is known.
+
+        A reason is ``Fetch 99 is newer than Kafka X.Y.Z, the newest release known here``, or similar text about an
+        unknown API or a version that no release had.
         """
         if api_key not in self._requests:
             return f"API key {api_key} is not in {self._newest() or 'this protocol'}"
@@ -211,13 +218,13 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
     @property
     def releases(self) -> Releases:
-        """The releases of the package; ``ImportError`` if it was generated without releases."""
+        """The releases of the package. Raises ``ImportError`` if it was generated without releases."""
         found: Releases = _module(f"{self._package}.releases").RELEASES
         return found
 
     @property
     def newest_release(self) -> str:
-        """The name of the newest release of the package; empty if it was generated without releases."""
+        """The name of the newest release of the package, or ``""`` if it was generated without releases."""
         try:
             *_, name = self.releases
         except ImportError:
@@ -229,16 +236,16 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
     @property
     def logs(self) -> tuple[str, ...]:
-        """The logs whose records the protocol defines, by the folders of their definitions: ``group`` for records of
-        the group coordinator, ``metadata`` for the cluster metadata, and so on."""
+        """The logs whose records the protocol defines, named after the folders of their definitions. For example,
+        ``group`` has the records of the group coordinator and ``metadata`` those of the cluster metadata."""
         return tuple(self._logs)
 
     def record_types(self, log: str) -> tuple[int, ...]:
-        """Return the numbers of the record types of a log, ascending."""
+        """Return the numbers of a log's record types in ascending order."""
         return tuple(self._types(log))
 
     def record(self, log: str, record_type: int) -> tuple[type[Message] | None, type[Message] | None]:
-        """Return the classes of key and value of a record type, ``None`` for a missing key or value."""
+        """Return the key and value classes of a record type, or ``None`` for a missing key or value."""
         names = self._types(log).get(record_type)
         if names is None:
             raise UnknownRecordTypeError(record_type, of=f"log {log!r}")
@@ -253,7 +260,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def encode_request(
         self, message: Message, version: int, *, correlation_id: int, client_id: str | None = None
     ) -> bytes:
-        """Return header and body of a request, as the payload of a frame.
+        """Return a frame payload with the header and body of a request.
 
         Raise ``EncodeError`` if ``message`` is not a request of this protocol, or cannot be encoded.
         """
@@ -262,7 +269,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return _framed(header, message, known.header(version), version)
 
     def encode_response(self, message: Message, version: int, *, correlation_id: int) -> bytes:
-        """Return header and body of a response, as the payload of a frame.
+        """Return a frame payload with the header and body of a response.
 
         Raise ``EncodeError`` if ``message`` is not a response of this protocol, or cannot be encoded.
         """
@@ -272,7 +279,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def _of(
         self, message: Message, version: int, known: dict[int, _Known], names: Mapping[int, str], role: str
     ) -> tuple[int, _Known]:
-        """Return the API key of a message and the facts about its class."""
+        """Return the API key of a message, and its class with the header versions."""
         key = message.API_KEY
         found = None if key is None else self._find(key, known, names)
         if key is None or found is None or not isinstance(message, found.cls):
@@ -281,7 +288,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return key, found
 
     def _find(self, api_key: int, known: dict[int, _Known], names: Mapping[int, str]) -> _Known | None:
-        """Return the class for an API key, looked up once."""
+        """Return the class for an API key, or ``None``, and cache it."""
         found = known.get(api_key)
         if found is None and api_key in names:
             found = known[api_key] = _Known(self[names[api_key]])
@@ -292,8 +299,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     ) -> Request:
         """Parse the payload of a request frame. An unknown API key or version is not an error.
 
-        The ``message_name`` of a ``DecodeError`` names the header or the body. In both cases its offset counts from
-        the start of ``payload``. ``max_decoded`` is explained at ``kwire.connection.ConnectionDecoder``.
+        The ``message_name`` of a ``DecodeError`` is the name of the header or the body. In both cases, its offset is
+        relative to the start of ``payload``. ``kwire.connection.ConnectionDecoder`` explains ``max_decoded``.
         """
         if type(payload) is not bytes:
             payload = bytes(payload)
@@ -306,17 +313,16 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def request_header(
         self, payload: bytes, policy: Policy = STRICT
     ) -> tuple[RequestHeader, int, type[Message] | None]:
-        """Return the header of a request, the offset of the body, and the class that reads it in
-        ``header.api_version``.
+        """Return the header of a request, the offset of the body, and the class for the body.
 
-        The class is ``None`` if the API key or version is unknown. Then the header version is a guess, from the
-        nearest known version, or header version 1 for an unknown API. If that fails, the header is read without
-        tagged fields or client id. API key, version and correlation id are in the same place in all headers. A header
-        of more than ``MAX_HEADER`` bytes raises ``DecodeError``.
+        The class is ``None`` if the API key or version is unknown. In this case, the header version is taken from the
+        nearest known version, or is 1 for an unknown API. If this guess fails, the header is read without tagged
+        fields or client id. The API key, version and correlation id are at the same offsets in all headers. Raise
+        ``DecodeError`` for a header of more than ``MAX_HEADER`` bytes.
         """
         if not 4 <= len(payload) <= MAX_HEADER:
             payload = payload[:MAX_HEADER]
-            RequestHeader.decode_from(payload, 0, policy)  # raises the error if it is too short
+            RequestHeader.decode_from(payload, 0, policy)  # raises an error if it is too short
         version = read_i16_be(payload, 2)
         known = self._find(read_i16_be(payload, 0), self._known_requests, self._requests)
         number = -1 if known is None else known.header(version)
@@ -339,10 +345,10 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         *,
         max_decoded: int = MAX_FRAME,
     ) -> Response:
-        """Parse the payload of a response frame, given API key and version of its request.
+        """Parse the payload of a response frame, given the API key and version of its request.
 
-        An unknown API key or version is not an error, but ``message`` is ``None``. Errors and ``max_decoded`` are as
-        in ``decode_request``.
+        If the API key or version is unknown, ``message`` is ``None``. Errors and ``max_decoded`` are the same as for
+        ``decode_request``.
         """
         if type(payload) is not bytes:
             payload = bytes(payload)
@@ -353,14 +359,14 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def response_header(
         self, payload: bytes, api_key: int, version: int, policy: Policy = STRICT
     ) -> tuple[ResponseHeader, int, type[Message] | None, int]:
-        """Return the header of a response, the offset of the body, and the class and version that read it.
+        """Return the header of a response, the offset of the body, and the class and version of the body.
 
-        The class is ``None`` if the API key or version is unknown. Then the header version is a guess, as in
-        ``request_header``. It comes from the nearest known version, or is 0 for an unknown API or if the guess fails.
-        Tagged fields would then be part of the body.
+        The class is ``None`` if the API key or version is unknown. In this case, the header version is taken from the
+        nearest known version, or is 0 for an unknown API or if this guess fails. Any tagged fields are then part of
+        the body.
 
-        A broker that lacks the version of an ApiVersions request answers in version 0 with error 35 [KAFKA-WIRE 6],
-        recognised by the first two bytes of the body.
+        A broker that does not support the version of an ApiVersions request responds in version 0 with error code 35
+        [KAFKA-WIRE 6]. Such a response is recognised by the first two bytes of the body.
         """
         if len(payload) > MAX_HEADER:
             payload = payload[:MAX_HEADER]
@@ -382,7 +388,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
 
 def _module(name: str) -> Any:
-    """Return ``importlib.import_module(name)`` without ``importlib``, which is as slow to import as a codec."""
+    """Import a module without ``importlib``, whose import takes as long as that of a codec, and return the module."""
     __import__(name)
     return sys.modules[name]
 
@@ -393,18 +399,18 @@ def _protocol(package: str) -> MessageRegistry:
 
 
 def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[RequestHeader, int]:
-    """Call ``RequestHeader.decode_from``, which finds the class and its reader by name."""
+    """Decode a request header like ``RequestHeader.decode_from``, which also handles errors and tolerance."""
     try:
         header, end = RequestHeader._read(payload, 0, number)
         if end <= len(payload):
             return header, end
-    except Exception:  # reported there, or tolerated
+    except Exception:  # decode_from raises or tolerates the error
         pass
     return RequestHeader.decode_from(payload, number, policy)
 
 
 def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[ResponseHeader, int]:
-    """Call ``ResponseHeader.decode_from``, likewise."""
+    """Decode a response header like ``ResponseHeader.decode_from``, which also handles errors and tolerance."""
     try:
         header, end = ResponseHeader._read(payload, 0, number)
         if end <= len(payload):
@@ -415,21 +421,21 @@ def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[Respo
 
 
 def _framed(header: Message, message: Message, number: int, version: int) -> bytes:
-    """Return header and body. ``number`` is the version of the header, -1 if the message lacks this version."""
+    """Return the bytes of header and body. ``number`` is the header version, or -1 for an unknown ``version``."""
     if number >= 0:
         try:
             out = BytesWriter()
             header._write(out, number)
             message._write(out, version)
             return out.getvalue()
-        except Exception:  # encode reports it
+        except Exception:  # encode raises the error
             pass
     body = message.encode(version)
     return header.encode(message.header_version(version)) + body
 
 
 def _nearest_header(cls: type[Message], version: int) -> int:
-    """Return the header version of the known version nearest to an unknown one."""
+    """Return the header version for the known version nearest to an unknown version."""
     valid = cls.VALID_VERSIONS
     return cls.header_version(valid.start if version < valid.start else valid.stop - 1)
 

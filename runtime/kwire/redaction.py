@@ -1,7 +1,7 @@
-"""Removes secrets from decoded messages, before these go into a table, a log or another process.
+"""Removes secrets from decoded messages before they enter a table, a log or another process.
 
-A message is returned without passwords, salts, keys and tokens: bytes become empty, strings ``[hidden]``, null stays
-null. A message without secrets is returned unchanged, as the same object. ``kwire.secrets`` says what is secret.
+Passwords, salts, keys and tokens are removed. Bytes become empty, strings become ``[hidden]``, and null is unchanged.
+If a message has no secrets, the same object is returned. ``kwire.secrets`` defines what is secret.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["redacted"]
 
 _WITHIN = {"EnvelopeRequest": "request_data", "EnvelopeResponse": "response_data"}
-"""Fields of an Envelope that contain another message."""
+"""The fields of an Envelope that contain another message."""
 
 _PLACES: dict[type[Message], list[Place]] = {}
 
@@ -42,10 +42,9 @@ def redacted(
 ) -> M:
     """Return a copy of ``message`` without its secrets, or ``message`` itself if it has none.
 
-    The contents of an Envelope are decoded with ``protocol``, and removed completely if that fails. The contents of
-    an EnvelopeResponse can be decoded only with ``request``, the request in the Envelope that it answers. Contents
-    that are decoded already are given as ``inner``. They are not decoded again, because a large message would be in
-    memory twice.
+    The contents of an Envelope are decoded with ``protocol``, or removed if that fails. To decode the contents of an
+    EnvelopeResponse, ``request`` must be the request in the corresponding Envelope. If the contents are already
+    decoded, they can be passed as ``inner``. Another decoding would put large messages into memory twice.
     """
     if name := _WITHIN.get(type(message).__name__):
         message = changed(message, (name,), lambda data: data and _within(protocol, name, data, request, inner))
@@ -64,10 +63,10 @@ def redacted_bytes(
     request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> bytes:
-    """Return ``data`` without the secrets of the message that starts at ``start``, empty if that cannot be decoded.
+    """Return ``data`` without the secrets of the message that starts at ``start``, or ``b""`` if it is not decoded.
 
-    Bytes after a message that may have secrets may be secret too, and are removed. Only after a response to Fetch
-    without secrets do they stay. ``request`` and ``inner`` are as in ``redacted``.
+    If a message may have secrets, the bytes after it may also be secret and are removed, except after a Fetch
+    response without secrets. ``request`` and ``inner`` have the same meaning as for ``redacted``.
     """
     if message is None or version is None:
         return b""
@@ -80,7 +79,7 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """Return the places of secrets in a message: the path of a struct, and its rules with the paths from it to
+    """Return the places of secrets in a message, as struct paths with rules and their paths from the struct to
     secrets.
     """
     if cls not in _PLACES:
@@ -116,7 +115,7 @@ def _within(
     request: Request | RequestEvent | None,
     inner: Inner | None,
 ) -> bytes:
-    """Return ``data`` of the field ``name`` of an Envelope without secrets, or no bytes if it cannot be decoded."""
+    """Return the ``data`` of an Envelope's field ``name`` without secrets, or ``b""`` if it cannot be decoded."""
     try:
         if inner is None or inner.message is None:
             if name == "request_data":

@@ -1,8 +1,7 @@
-"""The fields of a message as data, to decode, print, describe or convert messages without emitted code.
+"""Message fields as data, with which messages are decoded, printed, described or converted without emitted code.
 
-Every generated class has its ``Field`` objects in ``FIELDS``. ``present_fields`` resolves them for one version, and
-``walk`` goes through the fields of a message and of all structs in it. Codecs import this module, so it imports next
-to nothing.
+Generated classes have ``Field`` objects in ``FIELDS``. ``present_fields`` resolves them for one version, and ``walk``
+yields all fields of a message and the structs in it. Codecs import this module, so it has very few imports.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 BLOBS = ("string", "bytes", "records")
-"""The types of variable size."""
+"""The variable-size types."""
 
 NEVER = range(0)
 
@@ -31,30 +30,30 @@ _set = object.__setattr__
 
 
 class Field:
-    """One field of a struct, for all versions of its message. Immutable."""
+    """One field of a struct in all versions of its message. Fields are immutable."""
 
     name: str
-    """The attribute of the class: ``topic_id``."""
+    """The attribute name in the class, such as ``topic_id``."""
     defined_name: str
-    """The name in the definition file: ``TopicId``."""
+    """The name in the definition file, such as ``TopicId``."""
     type: str
-    """The type as definitions spell it, structs by the name of their class: ``[]FetchTopic``."""
+    """The type in the notation of definitions, with class names for structs, such as ``[]FetchTopic``."""
     versions: range
-    """The versions that have the field."""
+    """The versions that contain the field."""
     nullable: range
-    """The versions in which it may be null."""
+    """The versions in which the field may be null."""
     tag: int | None
-    """Its tag [KIP-482]; ``None`` for a field that is never tagged."""
+    """The tag [KIP-482], or ``None`` for a field that is never tagged."""
     tagged: range
-    """The versions in which it is a tagged field."""
+    """The versions in which the field is tagged."""
     flexible: range | None
-    """Versions in which its length is compact. ``None`` means the flexible versions of the message [KAFKA-WIRE 4]."""
+    """The versions with a compact length, or ``None`` for the message's flexible versions [KAFKA-WIRE 4]."""
     ignorable: bool
-    """Whether encoding drops a value that the version has no place for."""
+    """Whether encoding drops the value if the version lacks the field."""
     former_names: tuple[str, ...]
-    """Names that the field had in the JSON form of earlier releases."""
+    """Names of the field in the JSON form of earlier releases."""
     enum: str
-    """Name of the enum for its values (see ``enum_class``), empty for none."""
+    """The name of the enum for the values (see ``enum_class``), or ``""``."""
 
     __slots__ = tuple(__annotations__)
 
@@ -99,22 +98,22 @@ class Field:
 
     @property
     def json_name(self) -> str:
-        """The name in Kafka's JSON form, which lowers the first letter and no other: ``ISR`` → ``iSR``."""
+        """The name in Kafka's JSON form, with only the first letter in lower case: ``ISR`` → ``iSR``."""
         return self.defined_name[:1].lower() + self.defined_name[1:]
 
     @property
     def json_names(self) -> tuple[str, ...]:
-        """Return ``json_name`` and the former names."""
+        """``json_name`` and the former names, without duplicates."""
         return tuple(dict.fromkeys((self.json_name, *self.former_names)))
 
     @property
     def is_array(self) -> bool:
-        """Whether it is an array."""
+        """Whether the field is an array."""
         return self.type.startswith("[]")
 
     @property
     def element_type(self) -> str:
-        """Type of an array's elements, or of the field itself."""
+        """The element type of an array, or the type of any other field."""
         return self.type.removeprefix("[]")
 
 
@@ -122,18 +121,18 @@ _DEFAULTS = Field.__init__.__kwdefaults__ or {}
 
 
 class PresentField(Field):
-    """A field in one version that has it."""
+    """A field in one version that contains it."""
 
     __slots__ = ("default", "is_compact", "is_nullable", "is_tagged")
 
     is_nullable: bool
-    """Whether null is allowed."""
+    """Whether the field may be null in this version."""
     is_tagged: bool
-    """Whether it is a tagged field, which is left out if it has its default."""
+    """Whether the field is tagged in this version. Tagged fields with their default value are not written."""
     is_compact: bool
-    """Whether its length is an unsigned varint, larger by one, instead of an integer of fixed size [KIP-482]."""
+    """Whether the length is an unsigned varint of length + 1 instead of a fixed-size integer [KIP-482]."""
     default: Any
-    """The value of the field in a new object. Do not change it: lists and structs are shared."""
+    """The field's value in a new object. Do not modify it, because lists and structs are shared."""
 
     def __init__(self, field: Field, default: Any, version: int, *, flexible: bool) -> None:
         _copy(field, self)
@@ -144,7 +143,7 @@ class PresentField(Field):
 
 
 class AbsentField(Field):
-    """A field that a version lacks and does not ignore: only its default can be encoded."""
+    """A non-ignorable field that a version lacks. Encoding accepts only its default value."""
 
     __slots__ = ("default",)
 
@@ -161,8 +160,9 @@ def _copy(field: Field, copy: Field) -> None:
 
 
 def slots(fields: Sequence[Field], lazy: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return ``__slots__`` of a class with these fields: structs that are made on first access have an underscore
-    before their names.
+    """Return ``__slots__`` for a class with these fields.
+
+    The slots of ``lazy`` fields, which are structs created on first access, begin with an underscore.
     """
     return (*[f"_{field.name}" if field.name in lazy else field.name for field in fields], "unknown_tags")
 
@@ -171,7 +171,7 @@ _ATTRIBUTES: dict[type[Struct], tuple[str, ...]] = {}
 
 
 def attributes(cls: type[Struct]) -> tuple[str, ...]:
-    """Return the attributes that hold the values, as in ``__slots__``, which native classes lack."""
+    """Return the names of the attributes that store values. They equal ``__slots__``, which native classes lack."""
     known = _ATTRIBUTES.get(cls)
     if known is None:
         lazy = [field.name for field in cls.FIELDS if hasattr(cls, f"_{field.name}")]
@@ -180,14 +180,14 @@ def attributes(cls: type[Struct]) -> tuple[str, ...]:
 
 
 def fields(cls: type[Struct], version: int | None = None) -> tuple[Field, ...]:
-    """Return the fields of a class in wire order, of all versions or only of ``version``."""
+    """Return the fields of a class in wire order, for all versions or only for ``version``."""
     return cls.FIELDS if version is None else present_fields(cls, version)
 
 
 def valid_version(cls: type[Message], version: int) -> int:
     """Return ``version`` as an ``int``.
 
-    Raise ``kwire.errors.UnknownVersionError`` if the message does not have it.
+    Raise ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     version = index(version)
     if version not in cls.VALID_VERSIONS:
@@ -196,12 +196,12 @@ def valid_version(cls: type[Message], version: int) -> int:
 
 
 def present_fields(cls: type[Struct], version: int) -> tuple[PresentField, ...]:
-    """Return the fields that ``version`` has, in wire order."""
+    """Return the fields of ``version`` in wire order."""
     return _fields(cls, version)[0]
 
 
 def absent_fields(cls: type[Struct], version: int) -> tuple[AbsentField, ...]:
-    """Return the fields that ``version`` lacks and that are not ignorable."""
+    """Return the non-ignorable fields that ``version`` lacks."""
     return _fields(cls, version)[1]
 
 
@@ -225,7 +225,7 @@ def _fields(cls: type[Struct], version: int) -> tuple[tuple[PresentField, ...], 
 
 
 def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
-    """Return the struct class of a field of ``owner``, or of its elements, or ``None`` for other types."""
+    """Return the struct class of a field of ``owner`` or of its array elements, or ``None`` for other types."""
     name = field.type.removeprefix("[]")
     if name in SIZES or name in BLOBS:
         return None
@@ -234,10 +234,9 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
 
 
 def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
-    """Return the enum with the names of the values of a field of ``owner``, or of its elements, or ``None`` if it has
-    none.
+    """Return the enum of a field of ``owner``, which names its values or elements, or ``None`` if it has no enum.
 
-    Enums are in the module ``enums`` of the generated package, which is imported now.
+    Enums are in the ``enums`` module of the generated package, which is imported by this call.
     """
     if not field.enum:
         return None
@@ -258,7 +257,7 @@ _ENUMS: dict[tuple[type[Struct], str], type[ProtocolEnum] | None] = {}
 
 
 def _packages(cls: type) -> Iterator[str]:
-    """Yield the packages around the module of a class, inner ones first. One of them is the generated package."""
+    """Yield the packages that contain a class, innermost first. One of them is the generated package."""
     package = cls.__module__.rpartition(".")[0]
     while package:
         yield package
@@ -266,8 +265,9 @@ def _packages(cls: type) -> Iterator[str]:
 
 
 def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[tuple[str, type[Struct], Field]]:
-    """Yield all fields of ``cls`` and of the structs in it, of all versions or of one: path, owner and field, outer
-    fields first. A path is ``topics.partitions.leader_epoch``.
+    """Yield the path, owner and field of each field in ``cls`` and its structs, in all versions or in one version.
+
+    Outer fields precede inner fields. A path is ``topics.partitions.leader_epoch``.
     """
     for field in cls.FIELDS:
         if version is None or version in field.versions:
@@ -279,9 +279,9 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
 
 
 def description(cls: type[Struct] | type[ProtocolEnum], name: str = "") -> str:
-    """Return the description of a class, of its field ``name``, or of the member ``name`` of an enum.
+    """Return the description of a class, its field ``name``, or the enum member ``name``, or ``""`` if it has none.
 
-    The descriptions are in ``descriptions.json`` of the generated package. A missing description is empty.
+    The descriptions are in the generated package's ``descriptions.json``.
     """
     for package in _packages(cls):
         if package not in _DESCRIPTIONS:
@@ -298,7 +298,7 @@ _DESCRIPTIONS: dict[str, dict[str, dict[str, dict[str, str]]]] = {}
 
 def _read_descriptions(package: str) -> dict[str, dict[str, dict[str, str]]]:
     import json
-    from pkgutil import get_data  # reads from zip files too
+    from pkgutil import get_data  # also reads from zip files
 
     try:
         found: dict[str, dict[str, dict[str, str]]] = json.loads(get_data(package, "descriptions.json") or b"{}")
@@ -308,7 +308,10 @@ def _read_descriptions(package: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 def format_versions(versions: range, valid: range) -> str:
-    """Return ``versions`` of a message with the versions ``valid`` as text: ``0-12``, ``13+``, ``4`` or ``none``."""
+    """Return ``versions`` as text, such as ``0-12``, ``4`` or ``none``.
+
+    The text is open-ended, such as ``13+``, if the range ends with the last ``valid`` version.
+    """
     if not versions:
         return "none"
     if versions.stop == valid.stop:
@@ -317,8 +320,8 @@ def format_versions(versions: range, valid: range) -> str:
 
 
 def document(cls: type[Struct]) -> str:
-    """Return a docstring for ``cls``: its description and versions, then name, type, versions and description of each
-    field."""
+    """Return a docstring for ``cls``, with its description and versions, and the name, type, versions and description
+    of each field."""
     from textwrap import fill
 
     lines = [description(cls)]

@@ -1,10 +1,9 @@
-"""The secrets in Kafka's messages, as one table for all code that prints, logs, stores or passes on messages.
+"""The secrets in Kafka's messages, in one table for all code that prints, logs, stores or forwards messages.
 
-Secrets are passwords, salts, keys, tokens, and values of configurations unless their names are known to be harmless.
-Names of users, mechanisms, numbers of iterations and ids of tokens are not secrets. The data of applications in
-records, offset metadata and subscriptions cannot be used to log in, so it is not secret either. ``kwire.redaction``
-removes secrets. ``repr``, errors and ``kwire.trace`` hide them. Codecs import this module, so it imports next to
-nothing.
+Secrets are passwords, salts, keys, tokens, and configuration values unless their names are known to be harmless. User
+names, mechanisms, iteration counts and token ids are not secrets. Application data in records, offset metadata and
+subscriptions is not secret either, because it cannot be used to log in. ``kwire.redaction`` removes secrets.
+``repr``, errors and ``kwire.trace`` hide them. Codecs import this module, so it has very few imports.
 """
 
 from __future__ import annotations
@@ -17,22 +16,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     Rule = Callable[[Any], bool]
-    """Returns whether a field is a secret, given the struct that the rule applies to. Fields of the struct may be
+    """Returns whether a field is a secret, given the struct to which the rule applies. The struct's fields may be
     ``None`` if they come later on the wire or could not be read.
     """
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = (1).to_bytes(16, "big")
-"""The id of this topic in every cluster. Its records contain salted passwords and configurations [KIP-631]."""
+"""The metadata topic's id in every cluster. Its records contain salted passwords and configurations [KIP-631]."""
 
 METADATA_STARTS = (b"\1\x04\0", b"\1\x0b\0")
-"""The first bytes of its records with secrets, ConfigRecord and UserScramCredentialRecord [KAFKA-WIRE 41]."""
+"""The first bytes of metadata records with secrets: ConfigRecord and UserScramCredentialRecord [KAFKA-WIRE 41]."""
 
 TAGS = "unknown_tags"
-"""Attribute of all structs for tagged fields of newer versions. They may be secrets in structs that have secrets."""
+"""The attribute for unknown tagged fields. In structs with secrets, these fields may also be secrets."""
 
 FETCHED = "FetchResponse"
-"""The message with secrets of one topic only."""
+"""The name of the message that has secrets only for one topic."""
 
 HIDDEN = "[hidden]"
 """The replacement for a secret string."""
@@ -56,11 +55,11 @@ _LONGEST_NAME = 255
 
 
 def is_sensitive(config: str) -> bool:
-    """Return whether the value of a configuration is to be hidden, judging by its name, with any listener prefix.
+    """Return whether a configuration's value must be hidden, judging by its name, which may have a listener prefix.
 
-    A value is shown if its name ends in a word that Kafka uses for settings without secrets (``retention.ms``,
-    ``cleanup.policy``) and has no word that suggests a secret. All other values are hidden, because plugins are free
-    to choose names. Values with very long names are hidden too.
+    A value is shown if its name ends with a word that Kafka uses for settings without secrets (``retention.ms``,
+    ``cleanup.policy``) and contains no word that suggests a secret. All other values are hidden, because plugins can
+    choose any names. Values with very long names are also hidden.
     """
     return len(config) > _LONGEST_NAME or _is_sensitive(config)
 
@@ -78,7 +77,7 @@ def _is_sensitive(config: str) -> bool:
 
 
 _KNOWN: dict[str, bool] = {}
-"""Names of configs that were looked up. Importing ``functools`` for this is slower than importing a codec."""
+"""A cache of config names. Importing ``functools`` for it would take longer than importing a codec."""
 
 MAX_KNOWN = 1024
 
@@ -93,7 +92,7 @@ def _by_name(config: Any) -> bool:
 
 
 def _by_flag(config: Any) -> bool:
-    """Return whether a broker calls the value sensitive, or leaves that open."""
+    """Return whether a broker marked the value as sensitive or did not say."""
     return getattr(config, "is_sensitive", None) is not False
 
 
@@ -135,15 +134,16 @@ SECRETS: Mapping[str, Mapping[str, Rule]] = {
     "RequestHeader": {},
     "ResponseHeader": {},
 }
-"""Fields that are or may be secrets, by message. A path starts at the struct that the rule applies to. The struct is
-the message itself, or a struct inside it, whose class then precedes the path. ``kwire.redaction`` redacts the
-contents of an Envelope, and all other code hides them. Bytes after a header that cannot be read may be anything.
-Unknown tagged fields are secrets in all structs of these messages, except for responses to Fetch about other topics.
+"""Fields that are or may be secrets, by message. A path starts at the struct to which the rule applies. This is the
+message itself, or a struct in it, whose class then precedes the path. ``kwire.redaction`` redacts the contents of an
+Envelope, and all other code hides them. Headers are listed because the bytes after an unreadable header may contain
+secrets. Unknown tagged fields are secrets in all structs of these messages, except in Fetch responses about other
+topics.
 """
 
 
 def _of_connector(depth: int, name: str) -> bool:
-    """Return whether a value is a secret. A connector's settings are members of ``properties`` on the first level."""
+    """Return whether a value is a secret. A connector's settings are the members of the top-level ``properties``."""
     return (depth, name) != (1, "properties") and is_sensitive(name)
 
 
@@ -152,7 +152,7 @@ def _of_session(depth: int, name: str) -> bool:
 
 
 def whole_record(depth: int, name: str) -> bool:
-    """Hide everything, for records of an unknown kind in the topic of connectors."""
+    """Return true, so that all values of unknown records in the connector topic are hidden."""
     return True
 
 
@@ -161,13 +161,14 @@ CONNECT_SECRETS: Mapping[str, Callable[[int, str], bool]] = {
     "TaskConfig": _of_connector,
     "SessionKey": _of_session,
 }
-"""By record of Kafka Connect with secrets in its JSON: whether what is under a name is one, by depth and name."""
+"""For Kafka Connect records with secrets in their JSON, functions that return whether a value is a secret, given
+its depth and name."""
 
 CONNECT_STARTS = (b"connector-", b"task-", b"session-key")
-"""Prefixes of the keys of these records [KIP-507]."""
+"""Key prefixes of these records [KIP-507]."""
 
 STRUCTS: dict[str, dict[tuple[str, ...], Rule]] = {}
-"""The same by class of the struct that a rule is for: paths and rules."""
+"""The same paths and rules, by the class name of the struct to which they apply."""
 
 for _message, _rules in SECRETS.items():
     for _path, _rule in _rules.items():
@@ -176,9 +177,9 @@ for _message, _rules in SECRETS.items():
 
 
 def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
-    """Return a copy of ``value`` with ``change`` applied at ``path``, in each element of any list along it.
+    """Return a copy of ``value`` with ``change`` applied at ``path``, in each element of lists along the path.
 
-    Return the same object if nothing changes.
+    If there is no change, return the same object.
     """
     if isinstance(value, list):
         new = [changed(element, path, change) for element in value]
@@ -191,14 +192,14 @@ def changed(value: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> 
 
 
 def erased(value: Any) -> Any:
-    """Return the replacement for a secret. Bytes and tagged fields become empty, strings ``HIDDEN``."""
+    """Return the replacement for a secret. Bytes and tagged fields become empty, and strings become ``HIDDEN``."""
     return value if not value else HIDDEN if isinstance(value, str) else type(value)()
 
 
 def may_contain(message: str, seen: bytes | bytearray) -> bool:
-    """Return whether ``seen``, the first bytes of a message with this name, may have secrets of it.
+    """Return whether ``seen``, the first bytes of a message with this name, may contain secrets.
 
-    Records of the cluster's metadata follow the name or id of their topic.
+    In a Fetch response, metadata records follow the name or id of the metadata topic.
     """
     if message == FETCHED:
         return METADATA_TOPIC.encode() in seen or METADATA_TOPIC_ID in seen
@@ -206,8 +207,9 @@ def may_contain(message: str, seen: bytes | bytearray) -> bool:
 
 
 def is_secret_record(key: bytes | None, value: bytes | None) -> bool:
-    """Return whether a record looks like one that contains secrets, whatever its topic is called: of the cluster's
-    metadata or of Kafka Connect's configuration.
+    """Return whether a record looks like a cluster metadata or Kafka Connect configuration record with secrets.
+
+    The name of its topic does not matter.
     """
     if value is None:
         return False
@@ -217,7 +219,7 @@ def is_secret_record(key: bytes | None, value: bytes | None) -> bool:
 
 
 def shown(struct: Any) -> dict[str, str]:
-    """Return the fields of ``struct`` that have or contain secrets, as ``repr`` shows them."""
+    """Return the text that ``repr`` shows for each field of ``struct`` that is or contains a secret."""
     found = {}
     for path, rule in STRUCTS[type(struct).__name__].items():
         value = getattr(struct, path[0], None)
@@ -228,12 +230,12 @@ def shown(struct: Any) -> dict[str, str]:
 
 
 def concealed(value: object) -> str:
-    """Return the text in place of a secret: ``<24 bytes, hidden>``."""
+    """Return the text that replaces a secret, such as ``<24 bytes, hidden>``."""
     return f"<{len(value)} byte{'s' * (len(value) != 1)}, hidden>" if isinstance(value, bytes) else HIDDEN
 
 
 def hides_tags(cls: type[Any]) -> bool:
-    """Return whether unknown tagged fields of this struct are hidden: a message of its module has secrets."""
+    """Return whether unknown tagged fields of a struct are hidden because a message in its module has secrets."""
     import sys
 
     return any(rules and hasattr(sys.modules[cls.__module__], name) for name, rules in SECRETS.items())

@@ -1,4 +1,4 @@
-"""The base class of all generated structs: comparing, printing and copying them."""
+"""The base class of all generated structs, which compares, prints and copies them."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ if TYPE_CHECKING:
     from kwire.schema import Field
 
 FieldTags = tuple[tuple[int, bytes], ...]
-"""Unknown tagged fields: pairs of tag and payload, ascending."""
+"""Unknown tagged fields as pairs of tag and payload, in ascending order of tags."""
 
 UNSET: Final[list[Any]] = []
-"""The default of parameters for lists: constructors make a new one for each object. ``None`` would mean null."""
+"""The default of list parameters, which constructors replace with a new list. ``None`` would mean null."""
 
 SHOWN_BYTES = 64
-"""The longest bytes that ``repr`` shows in full."""
+"""Maximum number of bytes that ``repr`` shows in full."""
 
 
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Struct:
-    """A group of fields, each an attribute. ``unknown_tags`` keeps unknown tagged fields. Mutable, not hashable."""
+    """A group of fields as attributes. ``unknown_tags`` preserves unknown tagged fields. Structs are mutable and not
+    hashable."""
 
     __slots__ = ()
 
@@ -32,7 +33,7 @@ class Struct:
     """The fields as data, in wire order."""
 
     FLEXIBLE_VERSIONS: ClassVar[range] = range(0)
-    """The versions of the message in which structs end in tagged fields and lengths are compact [KIP-482]."""
+    """The message versions in which structs end with tagged fields and lengths are compact [KIP-482]."""
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed.
@@ -43,7 +44,7 @@ class Struct:
         return type(self)(**{name: getattr(self, name) for name in names} | changes)
 
     def __replace__(self, /, **changes: Any) -> Self:
-        """Support ``copy.replace`` of Python 3.13."""
+        """Support ``copy.replace`` in Python 3.13."""
         return self.replace(**changes)
 
     def __eq__(self, other: object) -> bool:
@@ -53,7 +54,7 @@ class Struct:
             mine, theirs = getattr(self, slot), getattr(other, slot)
             if mine is None and theirs is None:
                 continue
-            if slot[0] == "_":  # created on first access, on one side only
+            if slot[0] == "_":  # created on first access, but only on one side
                 mine, theirs = getattr(self, slot[1:]), getattr(other, slot[1:])
             if mine != theirs:
                 return False
@@ -62,7 +63,7 @@ class Struct:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies. A native base leaves out the attributes of an interpreted class."""
+        """Return the state for copies. A native base class would omit the attributes of an interpreted class."""
         return {slot: getattr(self, slot) for slot in attributes(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -70,7 +71,7 @@ class Struct:
             setattr(self, slot, value)
 
     def __repr__(self) -> str:
-        """Return the fields as text. Secrets are hidden, as ``kwire.secrets`` defines."""
+        """Return the fields as text, with secrets hidden as ``kwire.secrets`` defines them."""
         name = type(self).__name__
         hidden = shown(self) if name in STRUCTS else {}
         texts = []

@@ -1,9 +1,9 @@
-"""Primitives for emitted codecs: the parts of reading and writing that are not worth repeating inline.
+"""Primitives for emitted codecs, for the parts of reading and writing that are not worth inlining.
 
-Functions read at ``pos`` of ``data`` and return the value, with the new position where that is not obvious. They
-raise ``IndexError``, ``ValueError`` or ``TypeError`` without details: the caller decodes again with
-``kwire.interpreter``, which reports the error and its place. A slice beyond the end is short and leaves ``pos`` after
-the end; the next read or the final check notices.
+Functions read at ``pos`` in ``data`` and return the value, and the new position if it is not obvious. They raise
+``IndexError``, ``ValueError`` or ``TypeError`` without details, because the caller then decodes again with
+``kwire.interpreter``, which reports the error and its place. A slice past the end is too short and leaves ``pos``
+after the end, which the next read or the final check detects.
 """
 
 from __future__ import annotations
@@ -20,29 +20,30 @@ if TYPE_CHECKING:
     from typing import Any, Final, NoReturn
 
 ZERO_UUID: Final = uuids.ZERO_UUID
-"""The zero uuid of ``kwire.uuids``. Native code reads a global of its own module without a look-up by name."""
+"""The zero uuid of ``kwire.uuids``. Native code reads globals of its own module without a look-up by name."""
 
 
 def give_up() -> NoReturn:
-    """Give up the fast path."""
+    """Leave the fast path with an error."""
     raise ValueError("not readable")
 
 
 def checked(value: Any) -> Any:
-    """Return ``value`` of a setter, which is not ``None``. Natively, the assignment that follows checks its type."""
+    """Return the ``value`` of a setter unless it is ``None``. In native code, the assignment checks its type."""
     if value is None:
         raise TypeError("expected a struct, got None")
     return value
 
 
 def empty_list(count: i64) -> list[Any]:
-    """Return an empty list. In the native build it has room for ``count`` elements."""
+    """Return an empty list. In the native build, it has memory for ``count`` elements."""
     return []
 
 
 def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return an unsigned varint as Kafka reads it: at most five bytes, the result a signed 32-bit number [KAFKA-WIRE
-    12].
+    """Return an unsigned varint and its end position.
+
+    As in Kafka, it has at most five bytes, and its value is a signed 32-bit number [KAFKA-WIRE 12].
     """
     value: i64 = 0
     shift: i64 = 0
@@ -61,8 +62,9 @@ def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return a compact length whose first byte, at ``pos - 1``, has its high bit set, or is zero: null, which is
-    refused.
+    """Return a compact length and its end position, given a first byte at ``pos - 1`` that is zero or at least 128.
+
+    Zero means null, which leaves the fast path.
     """
     first: i64 = data[pos - 1]
     if first < 128:
@@ -72,12 +74,12 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
         return (first & 127 | second << 7) - 1, pos + 1
     value, pos = read_uvarint(data, pos - 1)
     if value <= 0:
-        give_up()  # Kafka treats such a length as null, which the slow path handles.
+        give_up()  # Kafka treats such a length as null, and the slow path handles it.
     return value - 1, pos
 
 
 def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Read a length as ``read_length`` does, for strings of at most ``kwire_rules.MAX_STRING`` bytes."""
+    """Return a length and its end position, like ``read_length``, of at most ``kwire_rules.MAX_STRING`` bytes."""
     size, pos = read_length(data, pos)
     if size > MAX_STRING:
         give_up()
@@ -85,7 +87,7 @@ def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def write_uvarint(out: BytesWriter, value: i64) -> None:
-    """Write an unsigned varint; ``value`` is not negative."""
+    """Write an unsigned varint. ``value`` must not be negative."""
     while value > 127:
         out.append(u8(value & 127 | 128))
         value >>= 7
@@ -93,7 +95,7 @@ def write_uvarint(out: BytesWriter, value: i64) -> None:
 
 
 def write_string_length(out: BytesWriter, size: i64) -> None:
-    """Write the length of a compact string if length + 1 needs more than one byte."""
+    """Write the length of a compact string, for the case that length + 1 needs more than one byte."""
     if size > MAX_STRING:
         give_up()
     write_uvarint(out, size + 1)
@@ -133,7 +135,7 @@ def write_uuid(out: BytesWriter, value: bytes) -> None:
     out.write(value)
 
 
-# Arrays of numbers: loops over a primitive operation, which mypyc compiles to machine code.
+# Arrays of numbers, read in loops over a primitive operation that mypyc compiles to machine code.
 
 
 def read_i8s(data: bytes, pos: i64, count: i64) -> list[int]:
@@ -183,7 +185,7 @@ def read_i64s(data: bytes, pos: i64, count: i64) -> list[int]:
     return values
 
 
-if __file__.endswith(".py"):  # interpreted, one call of ``struct`` for all elements is faster than a loop
+if __file__.endswith(".py"):  # in interpreted code, one ``struct`` call for all elements is faster than a loop
     from kwire.arrays import read_i8s, read_i16s, read_i32s, read_i64s  # noqa: F401
 
 
@@ -196,11 +198,11 @@ def read_uuids(data: bytes, pos: i64, count: i64) -> list[Uuid]:
     return values
 
 
-# Tagged fields [KIP-482]: a count, then tag, size and payload of each, in ascending order of their tags.
+# A tagged section [KIP-482] has a count, followed by the tag, size and payload of each field in ascending tag order.
 
 
 def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
-    """Return tag, size of the payload and where the payload starts."""
+    """Return the tag, the size of the payload in bytes, and the position of the payload."""
     tag: i64 = data[pos]
     pos += 1
     if tag > 127:
@@ -215,7 +217,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
 
 
 def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64]:
-    """Return a tagged section without known tags."""
+    """Return the fields of a tagged section without known tags, and its end position."""
     count, pos = read_uvarint(data, pos)
     if count < 0:
         give_up()
@@ -232,7 +234,7 @@ def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64
 
 
 def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
-    """Write a tagged section; unknown tags must ascend and not be known ones, as in Kafka's RawTaggedFieldWriter."""
+    """Write a tagged section. Unknown tags must ascend and not be known tags, as in Kafka's RawTaggedFieldWriter."""
     tags = known
     if unknown:
         previous: i64 = -1

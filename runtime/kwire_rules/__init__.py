@@ -1,7 +1,7 @@
-"""Rules of compiler and runtime, which import nothing of each other: limits of the wire, numbers of APIs, the version
-that client and broker choose, and names that models have for themselves.
+"""Rules shared by the compiler and the runtime, which do not import each other.
 
-Codecs import this module, so it imports nothing.
+They cover wire limits, API keys, version negotiation and the reserved names of models. Codecs import this module, so
+it has no imports.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from typing import Final
 
 MAX_STRING: Final = 0x7FFF
-"""The longest string Kafka accepts, in bytes, compact or not [KAFKA-WIRE 14]."""
+"""Maximum length, in bytes, of strings that Kafka accepts, whether compact or not [KAFKA-WIRE 14]."""
 
 MAX_TAG: Final = 0x7FFFFFFE
-"""The largest tag: Kafka refuses to write the next one, which it uses as a mark."""
+"""The largest tag. Kafka refuses to write the next number, which it uses as a marker."""
 
 FIXED = {
     "bool": ("bool", "?", 1),
@@ -27,47 +27,47 @@ FIXED = {
     "float64": ("float", "d", 8),
     "uuid": ("Uuid", "16s", 16),
 }
-"""The types of fixed size: each with its type in Python, its code in the module ``struct``, and its bytes."""
+"""Fixed-size types, with the Python type, the format code in the ``struct`` module, and the size in bytes."""
 
 TYPES = {kind: python for kind, (python, _, _) in FIXED.items()}
-"""Type of fixed size → type in Python."""
+"""Python types by fixed-size type."""
 
 CODES = {kind: code for kind, (_, code, _) in FIXED.items()}
-"""Type of fixed size → code in the module ``struct``, without byte order."""
+"""Format codes in the ``struct`` module, without a byte order, by fixed-size type."""
 
 SIZES = {kind: size for kind, (_, _, size) in FIXED.items()}
-"""Type of fixed size → bytes."""
+"""Sizes in bytes by fixed-size type."""
 
 NUMBERS = tuple(kind for kind in FIXED if kind != "uuid")
-"""The types of numbers, ``bool`` among them."""
+"""The number types, including ``bool``."""
 
 INTEGER_RANGES = {
     kind: (-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1) if code.islower() else (0, (1 << 8 * size) - 1)
     for kind, (python, code, size) in FIXED.items()
     if python == "int"
 }
-"""Integer type → its smallest and largest value."""
+"""The smallest and largest value of each integer type."""
 
 API_VERSIONS = 18
-"""The API that a client asks first, because it does not know the versions of the broker yet [KIP-511]."""
+"""The key of the API that a client calls first, because it does not yet know the broker's versions [KIP-511]."""
 
 ENVELOPE = 58
-"""The API whose requests contain another request."""
+"""The key of the API whose requests contain another request."""
 
 REFUSED = "refused"
-"""The broker advertises the version but closes the connection when it is used [KAFKA-18659]."""
+"""Says that the broker advertises a version but closes the connection when it is used [KAFKA-18659]."""
 
 MODEL_NAMES = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
     | {"update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
 )
-"""Attributes that every pydantic model has."""
+"""Attribute names that all pydantic models already have."""
 
 
 def choose(client: range, advertised: range, accepted: range) -> int | str | None:
-    """Return the highest version that the client has and the broker advertises.
+    """Return the highest version that the client supports and the broker advertises.
 
-    Return ``REFUSED`` if the broker does not accept it, and ``None`` if the two share no version.
+    Return ``REFUSED`` if the broker does not accept this version, and ``None`` if there is no common version.
     """
     if not (client and advertised) or client[-1] < advertised[0] or client[0] > advertised[-1]:
         return None
@@ -76,7 +76,7 @@ def choose(client: range, advertised: range, accepted: range) -> int | str | Non
 
 
 def printable(text: str) -> str:
-    """Return text, which may be hostile, in one line, with JSON's escapes for characters that control a terminal."""
+    """Return untrusted text on one line, with non-printable characters escaped as in JSON."""
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 
@@ -86,5 +86,5 @@ def _escaped(character: str) -> str:
 
 
 def model_name(name: str) -> str:
-    """Return the attribute of a model, from the attribute of the codec. Names of pydantic get an underscore."""
+    """Return a model's attribute name for a codec attribute. Names that pydantic uses get a trailing underscore."""
     return f"{name}_" if name in MODEL_NAMES or name.startswith("model_") else name

@@ -1,4 +1,4 @@
-"""Commands of a command line, imported when they are called, to which other packages add theirs by entry points."""
+"""Command-line commands that are imported when called. Other packages can add commands with entry points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ import click
 
 
 class Commands(click.Group):
-    """Imports a command when it is called: one of its ``own``, or of the entry points in the group ``others``."""
+    """A command group that imports its ``own`` commands, and entry points in the group ``others``, when they are
+    called."""
 
     def __init__(self, *arguments: Any, own: Mapping[str, str], others: str, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -21,8 +22,8 @@ class Commands(click.Group):
 
     @cached_property
     def modules(self) -> Mapping[str, str]:
-        """All commands, each as ``module:function``. Look into ``own`` first: to find entry points needs a fifth of
-        the time of ``kwire describe``."""
+        """All commands as ``module:function``, by name. Try ``own`` first, because finding entry points takes a fifth
+        of the time of ``kwire describe``."""
         from importlib.metadata import entry_points
 
         return {**self.own, **{point.name: point.value for point in entry_points(group=self.others)}}
@@ -47,7 +48,7 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command in ``args``. An unknown name is a usage error, which suggests a similar one."""
+        """Return the command in ``args``. An unknown name is a usage error that suggests a similar name."""
         known = args[0] in self.own or args[0] in self.modules
         if not known and (similar := get_close_matches(args[0], self.modules, 1)):
             ctx.fail(f"No such command {args[0]!r}. Did you mean {similar[0]!r}?")
@@ -55,12 +56,12 @@ class Commands(click.Group):
 
 
 def missing(command: str, package: str, library: str | None) -> str:
-    """Return what to say about a command whose package lacks a library."""
+    """Return a message about a command whose package lacks a library."""
     return f"{command} needs {library}: pip install 'kwire[{package.removeprefix('kwire_')}]'"
 
 
 def _refusal(name: str, problem: str) -> click.Command:
-    """Return a command in place of one that cannot be imported, which says what to install."""
+    """Return a replacement for a command that cannot be imported. It explains what to install."""
 
     def refuse() -> None:
         raise click.UsageError(problem)

@@ -1,4 +1,4 @@
-"""Addresses in the protocol guide, the site that ``kwirec guide`` writes [docs/guide.md#links]."""
+"""Links to the protocol guide, the site that ``kwirec guide`` writes [docs/guide.md#links]."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ _URL = re.compile(r"[\w.~:/@!$&'()*+,;=%-]*", re.ASCII)
 
 
 def page_of(module: str) -> str:
-    """Return the page of a module's messages, from the folder of the guide: ``api/fetch.html``."""
+    """Return the path of a module's page within the guide, such as ``api/fetch.html``."""
     return f"{module.replace('.', '/')}.html"
 
 
 def message_place(
     module: str, part: str, version: int | None = None, before: int | None = None, field: str = ""
 ) -> str:
-    """Return the place of a message, in a version, or what it changed since version ``before``; and of a field.
+    """Return the link to a message or field, optionally in a version or with the changes since version ``before``.
 
-    ``part`` is the part of the module's page that the message is: ``api/fetch.html#request-v16-vs-11.topics``.
+    ``part`` is the prefix of the message's anchors on the page, as in ``api/fetch.html#request-v16-vs-11.topics``.
     """
     chosen = "" if version is None else f"-v{version}"
     other = "" if before is None else f"-vs-{before}"
@@ -26,7 +26,7 @@ def message_place(
 
 
 def guide_base(url: str) -> str:
-    """Return the address of a guide, with a ``/`` at its end. Raise ``ValueError`` unless links may lead there."""
+    """Return the URL of a guide with a final ``/``. Raise ``ValueError`` if links must not lead to it."""
     parts = urlsplit(url)
     leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
     if "@" in parts.netloc:

@@ -1,4 +1,4 @@
-"""Packages whose names are imported on first access."""
+"""Support for packages whose names are imported on first access."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from importlib import import_module
 
 
 def lazily(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return ``__getattr__`` and ``__dir__`` for a package. ``modules`` has its names, each with its module."""
+    """Return ``__getattr__`` and ``__dir__`` for a package. ``modules`` maps its names to their modules."""
 
     def get(name: str) -> object:
         if name not in modules:

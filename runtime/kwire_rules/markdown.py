@@ -1,4 +1,4 @@
-"""Untrusted text in Markdown as GitHub renders it: without links, mentions or HTML of its own."""
+"""Escapes untrusted text for GitHub Markdown, so that it cannot add links, mentions or HTML."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from urllib.parse import quote
 
 _ACTIVE = re.compile(r"[$&*<>\[\\\]_`{|}~]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _NAMING = re.compile("@|(?<!&)#")
-"""``@`` and ``#`` refer to somebody or something, unless they are code."""
+"""Matches ``@`` and ``#``, which refer to people or issues unless they are code."""
 _URL = "/:?#@!$&'()*+,;=%"
-"""Characters of addresses, beside letters and digits."""
+"""Characters of URLs, in addition to letters and digits."""
 
 
 def escaped(text: str) -> str:
-    """Return Markdown that shows a text of one line as it is.
+    """Return Markdown that shows a single-line text literally.
 
     >>> escaped("*a* @b #1 | https://c")
     '&#42;a&#42; <code>@</code>b <code>#</code>1 &#124; https&#58;//c'
@@ -22,10 +22,10 @@ def escaped(text: str) -> str:
 
 
 def entity(character: re.Match[str]) -> str:
-    """Return the numeric entity of a character."""
+    """Return a character as a numeric HTML entity."""
     return f"&#{ord(character[0])};"
 
 
 def link(text: str, url: str) -> str:
-    """Return a link, also for tables. Invalid characters of the URL are percent-encoded. ``text`` is Markdown."""
+    """Return a link that also works in tables. Invalid URL characters are percent-encoded. ``text`` is Markdown."""
     return f"[{text}](<{quote(url, safe=_URL).replace('&', '&amp;')}>)"

@@ -162,7 +162,7 @@ class ModelOf(_Typed[S]):
 
     @model_serializer(mode="wrap", when_used="json")
     def _in_json(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Return Kafka's form: Kafka's names, no tagged fields with defaults, records as their size."""
+        """Return Kafka's JSON form, with Kafka's names and record sizes. Tagged fields with defaults are omitted."""
         left: dict[str, Any] = handler(self)
         shown = {}
         for field in self.LIVE:

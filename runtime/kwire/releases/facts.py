@@ -20,9 +20,9 @@ class Api:
     ``accepted``
         the versions that a broker with the default configuration parses and answers
     ``advertised``
-        the versions in an ApiVersions response: more than are accepted for Produce since 4.0, none for the telemetry
-        APIs unless a plugin for them is configured, none for the Raft APIs of 2.7, which were not served yet
-        [KAFKA-18659, KIP-714, KAFKA-10492]
+        the versions in an ApiVersions response. Since 4.0, it has more versions of Produce than are accepted. It has
+        none for telemetry APIs unless a plugin for them is configured, and none for the Raft APIs of 2.7, which were
+        not yet served [KAFKA-18659, KIP-714, KAFKA-10492].
     ``deprecated``
         the accepted versions that the release declares deprecated, known since 3.7. Some of them were kept after all,
         and some versions were removed without prior deprecation.
