@@ -213,6 +213,7 @@ def test_a_link_to_a_section_in_a_version_leads_to_it(folder: Path, anchor: str)
     assert 0 <= result["below"] < 40
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("size", ["1280,900", "1000,900", "500,900"])
 @pytest.mark.parametrize("anchor", ["request-v12", "request-v12-vs-4"])
 def test_anchors_are_below_what_stays_at_the_top(folder: Path, anchor: str, size: str) -> None:
@@ -612,6 +613,7 @@ PAGES = (
 """A page of each kind."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", PAGES)
 def test_pages_load_alone_and_fit_a_phone(folder: Path, path: str) -> None:
     script = "tell({ wider: document.documentElement.scrollWidth - innerWidth, heading: one('h1').textContent });"
