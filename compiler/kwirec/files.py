@@ -42,7 +42,7 @@ def holds(path: Path, text: str) -> bool:
 def locked(folder: Path) -> Iterator[None]:
     """Create ``folder``, wait until no other run writes to it, and remove the stage of a killed run.
 
-    Where folders cannot be locked, only the stage protects against simultaneous runs.
+    On systems and file systems that cannot lock folders, only the stage protects against simultaneous runs.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:

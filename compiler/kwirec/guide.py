@@ -1,5 +1,4 @@
-"""Places in the protocol guide: page and anchor of a message in a version, of a field and of an enum
-[docs/guide.md#links]."""
+"""Links to messages, versions, fields and enums in the protocol guide [docs/guide.md#links]."""
 
 from __future__ import annotations
 

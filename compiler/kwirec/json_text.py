@@ -95,7 +95,7 @@ def object_lines(node: Mapping[str, object], indent: str = "", end: str = "", *,
 
 
 def _end(line: str, is_empty: bool, comments: list[str], has_members: bool, closing: str) -> Iterator[str]:
-    """Yield the last lines of an object. ``line`` begins the last line, and ``is_empty`` says that it has no text."""
+    """Yield the last lines of an object. ``line`` is the unfinished line, or only indentation if ``is_empty``."""
     if not is_empty:
         yield line if has_members or comments else f"{line} {closing.lstrip()}"
     yield from comments

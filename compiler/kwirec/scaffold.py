@@ -46,8 +46,8 @@ TEMPLATES: Mapping[str, str] = {
 def create(name: str, folder: Path, notation: Notation = "json", *, templates: bool = False) -> list[Path]:
     """Create a project for the package ``name``, or a folder of ``templates``, and return the paths of its files.
 
-    Raises ``FileExistsError`` without writing a file if ``folder`` contains files other than ``.git`` or those of a
-    killed run.
+    Raises ``FileExistsError`` without writing a file if ``folder`` contains files other than ``.git`` and the files
+    of a killed run.
     """
     facts = {"name": name, "distribution": name.replace("_", "-"), "version": version("kwire"), "notation": notation}
     files = TEMPLATES if templates else {**FILES, **DEFINITIONS[notation]}

@@ -126,7 +126,7 @@ class UnknownMessageError(UnknownNameError, kind="message"):
 
 
 class UnknownApiError(UnknownNameError, kind="API"):
-    """Raised for an unknown API. ``name`` is its key or its name, such as ``Fetch``."""
+    """Raised for an unknown API. ``name`` is its key or name, such as ``Fetch``."""
 
 
 class UnknownVersionError(UnknownNameError, kind="version"):

@@ -136,7 +136,7 @@ class Message(Struct):
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
-        """Return the message that ``value``, the result of ``json.loads``, represents in Kafka's JSON form.
+        """Return the message that ``value``, a result of ``json.loads``, represents in Kafka's JSON form.
 
         See ``kwire.json_form.from_json``.
         """

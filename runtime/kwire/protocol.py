@@ -236,8 +236,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
     @property
     def logs(self) -> tuple[str, ...]:
-        """The logs whose records the protocol defines, named after the folders of their definitions. For example,
-        ``group`` has the records of the group coordinator and ``metadata`` those of the cluster metadata."""
+        """The names of logs whose records the protocol defines, such as ``group`` for the group coordinator and
+        ``metadata`` for the cluster metadata. They are the folder names of the definitions."""
         return tuple(self._logs)
 
     def record_types(self, log: str) -> tuple[int, ...]:
@@ -388,7 +388,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
 
 def _module(name: str) -> Any:
-    """Import a module without ``importlib``, whose import takes as long as that of a codec, and return the module."""
+    """Import and return a module without ``importlib``, which is as slow to import as a codec."""
     __import__(name)
     return sys.modules[name]
 

@@ -41,7 +41,7 @@ class Locals:
             self._names[path] = self._free(next((end for end in own if uses[end] == 1), own[-1]))
 
     def of(self, path: str) -> str:
-        """Return the local that holds the field at ``path``."""
+        """Return the local for the field at ``path``."""
         return self._names[path]
 
     def item(self, local: str) -> str:

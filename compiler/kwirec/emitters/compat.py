@@ -69,7 +69,7 @@ def api_rows(history: History, key: int) -> Iterator[tuple[str, str, str, str, s
 
 
 def _tagged(matrices: Iterable[MessageMatrix]) -> list[tuple[str, list[tuple[str, str, int, str]]]]:
-    """Return the tagged fields that each release added to existing versions."""
+    """Return the releases that added tagged fields to existing versions, each with these fields."""
     found: dict[str, set[tuple[str, str, int, str]]] = {}
     for message, fields in ((matrix.message, matrix.fields) for matrix in matrices):
         for path, field in fields.items():

@@ -57,7 +57,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Shape:
-    """The parts of a version that matter for conversions: its fields by path, and the nullable and tagged ones."""
+    """The parts of a version that matter for conversions: its fields, and which are nullable or tagged."""
 
     layout: MessageLayout
     fields: Mapping[str, Field]
@@ -86,7 +86,7 @@ class MessageMatrix:
 
     @property
     def fields(self) -> dict[str, Field]:
-        """The fields of all versions by path."""
+        """The fields of all versions, by path."""
         return {path: field for shape in self.shapes.values() for path, field in shape.fields.items()}
 
     def conversions(self) -> Iterator[tuple[VersionRange, VersionRange, Conversion]]:
@@ -99,8 +99,8 @@ class MessageMatrix:
             yield source, [SIGNS[to.relation] for _, _, to in row]
 
     def fields_of_some_versions(self) -> Iterator[tuple[str, VersionRange, str]]:
-        """Yield each field that some versions of its struct lack, the versions that have it, and what happens to it
-        in a conversion to a version without it.
+        """Yield each field that some versions of its struct lack, the versions that have it, and ``dropped`` or
+        ``refused if set`` for a conversion to other versions.
         """
         for path, field in self.fields.items():
             having = [version for version, shape in self.shapes.items() if shape.has(path)]

@@ -18,7 +18,7 @@ from kwirec.emitters.codec_nodes import Node
 
 COMPILER = Path(__file__).parent.parent
 FOLDERS = (COMPILER / "templates", COMPILER.parent.parent / "templates")
-"""Where templates may be: in the installed package, or next to the compiler in a checkout."""
+"""Template folders of the installed package and of a checkout."""
 
 
 @dataclass(frozen=True, kw_only=True)

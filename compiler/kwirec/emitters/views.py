@@ -148,7 +148,7 @@ def is_nullable(field: Field) -> bool:
 
 
 def described(message: Message, field: Field) -> str:
-    """Return the description of a field, with its versions if the message has others."""
+    """Return the description of a field, with its versions unless it is in all versions of the message."""
     if field.versions.covers(message.valid):
         return field.doc
     versions = field.versions.intersect(message.valid).text_within(message.valid)

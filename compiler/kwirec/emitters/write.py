@@ -45,7 +45,7 @@ TEMPLATES = "templates"
 _PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
 
 Commands = Mapping[str, Sequence[str]]
-"""Suffixes such as ``.go`` → commands that format standard input."""
+"""Commands that format standard input, by suffix such as ``.go``."""
 
 Progress = Callable[[int, int], None]
 """Called with the number of formatted files and the total number of files."""

@@ -275,7 +275,7 @@ class Schema:
         return self._by_name.get(name)
 
     def pairs(self) -> Iterator[tuple[int, Message | None, Message | None]]:
-        """Yield each api key with its request and response, of which one may be ``None``.
+        """Yield each api key with its request and response. One of them may be ``None``.
 
         A definition without versions only reserves its key, so a definition with versions takes precedence.
         """

@@ -68,7 +68,7 @@ class ExceptionEntry:
 
 @dataclass
 class History:
-    """The three files as objects. ``layouts`` maps message, version and release to a fingerprint."""
+    """The contents of the three files. ``layouts`` maps message, version and release to a fingerprint."""
 
     releases: dict[str, dict[int, ApiFacts]] = field(default_factory=dict)
     sources: dict[str, str] = field(default_factory=dict)

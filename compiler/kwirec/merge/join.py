@@ -15,7 +15,7 @@ from kwirec.merge.align import Alignment, align
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft, with_versions
 
 SinceOf = Callable[[frozenset[int]], str]
-"""Returns the release that added a tagged field to these versions, given that one draft has them without it."""
+"""Returns the release that added a tagged field to these versions, which one draft has without the field."""
 
 
 def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tuple[MessageDraft, list[str]]:

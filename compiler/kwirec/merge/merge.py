@@ -331,7 +331,7 @@ class _Merger:
     def _with_equal_bytes(
         self, entries: Iterable[ExceptionEntry], name: str, theirs: Message, version: int
     ) -> ExceptionEntry | None:
-        """Return the exception for releases whose bytes equal those of this release, so that they share a reason."""
+        """Return the exception for releases with the same bytes as this release, so that they share a reason."""
         own, prints = self._layouts.by_message[theirs.name][version].fingerprint, self.history.prints(name, version)
         return next((entry for entry in entries if any(prints.get(r) == own for r in entry.releases)), None)
 

@@ -18,7 +18,7 @@ Value = int | float | bool | str | bytes | tuple[()] | None
 
 @dataclass(frozen=True)
 class Versions:
-    """Versions of one message in ascending order. Prints as ranges: ``0-3, 5``."""
+    """Versions of one message in ascending order. Prints as ranges such as ``0-3, 5``."""
 
     numbers: tuple[int, ...] = ()
 
@@ -332,7 +332,7 @@ class Api(_Named):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Release(_Named):
-    """A release whose facts are known."""
+    """A release with known facts."""
 
     name: str
     apis: int

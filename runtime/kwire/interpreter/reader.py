@@ -132,7 +132,7 @@ class Reader(Context):
         return value
 
     def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
-        """Return a length or count, or -1 for null. Any negative number means null, as in Kafka [KAFKA-WIRE 13]."""
+        """Read a length or count, and return -1 for null. As in Kafka, negative numbers are null [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
             # Java subtracts with 32 bits, so that the smallest number becomes the largest number.

@@ -1,8 +1,8 @@
 """Converts codec objects to and from Kafka's JSON form, which brokers write to request logs, without pydantic.
 
 The entry points are ``Message.from_json(value, version)`` and ``message.to_json(version)``. A JSON object has exactly
-the fields of its version. Values are read like those of the pydantic models (docs/decisions/models.md), and field
-names of earlier releases are also accepted.
+the fields of its version. The pydantic models accept the same values (docs/decisions/models.md). Field names of
+earlier releases are also accepted.
 """
 
 from __future__ import annotations

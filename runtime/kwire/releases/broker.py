@@ -104,9 +104,9 @@ class BrokerFit:
 
 
 def fit(answer: BrokerAnswer, releases: Mapping[str, Release], name_of: Callable[[int], str]) -> BrokerFit:
-    """Compare a broker with all releases, and return those that differ in the fewest versions.
+    """Return the releases that differ from a broker in the fewest versions, and the comparison with the newest.
 
-    Among equals, the releases in which the fewest of the broker's versions are unstable are chosen.
+    Equally close releases are ranked by the number of the broker's versions that are unstable in them.
     """
     known = {key for release in releases.values() for key in release.apis}
     found: dict[tuple[int, int], list[tuple[str, str]]] = {}

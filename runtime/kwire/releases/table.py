@@ -1,4 +1,4 @@
-"""All releases, and negotiation between them."""
+"""The table of all releases, and negotiation between them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from kwire.releases.negotiation import Change, Negotiation, choose
 from kwire_rules import API_VERSIONS
 
 Row = tuple[str, str, str, str, str, str, str, str]
-"""First and last release, name, listeners, and the accepted, advertised, deprecated and unstable versions as text.
-The listeners come last. Accepted versions include unstable ones. If the text for advertised versions is empty, they
-equal the accepted versions."""
+"""The first and last release, the API name, the accepted, advertised, deprecated and unstable versions, and the
+listeners, all as text. Accepted versions include unstable versions. If the advertised versions are empty, they equal
+the accepted versions."""
 
 
 class Releases(Mapping[str, Release]):

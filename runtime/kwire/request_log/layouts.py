@@ -1,7 +1,7 @@
 """Finds a logged message and its time in the layout around it, which may be JSON with the message as a string.
 
-This covers log4j patterns, the prefixes of Docker, Kubernetes and journald, and JSON layouts such as those of log4j
-and Logstash.
+This covers log4j patterns, the prefixes of Docker, Kubernetes and journald, and JSON layouts such as log4j's and
+Logstash's.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     """Yields the spans of a block of records, given the data, the start and end of the block, path and depth."""
 
 MAX_SPANS = 20_000
-"""Default maximum number of spans in a message's trace. One span replaces all before the last ones."""
+"""Default maximum number of spans in a message's trace. The last spans are kept, and one span replaces the rest."""
 
 LEFT_OUT = "left out"
 """The name of a span that replaces omitted spans. Its value is their number."""
@@ -111,7 +111,7 @@ def trace_message(
 
     ``whole`` and ``policy`` have the same meaning as in ``decode``. ``expand``, such as ``expand_records``, turns
     blocks of records into spans. The first span is a heading with the name and version of the message. Only the last
-    ``most`` spans are kept. A span named ``left out`` replaces all others.
+    ``most`` spans are kept, and a span named ``left out`` replaces the rest.
     """
     tracer = _Tracer(cls, data, offset, version, policy)
     tracer.expand, tracer.spans = expand, deque(maxlen=max(most, 1))
