@@ -56,7 +56,7 @@ _MODULES = {
 __all__ = list(_MODULES)
 
 
-# This does not use kwire_rules.lazy, because native wheel builds import this package without any other.
+# This code does not use kwire_rules.lazy, because native wheel builds import only this package.
 
 
 def __getattr__(name: str) -> object:

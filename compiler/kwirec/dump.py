@@ -31,7 +31,7 @@ from kwirec.versions import VersionRange
 
 
 def dump_syntax(documents: Iterable[Document]) -> str:
-    """Return the syntax trees as text, with one attribute per line in source order, after its line and column."""
+    """Return the syntax trees as text, one attribute per line in source order, preceded by its line and column."""
     return _text(line for document in documents for line in _document(document))
 
 

@@ -1,4 +1,4 @@
-"""Facts about emitted code with which mypyc generates better C code. See docs/decisions/native.md.
+"""Facts about emitted code that help mypyc generate better C code. See docs/decisions/native.md.
 
 The operations are functions in ``native_ops.h``. Only the script of a native build imports this module.
 """
@@ -102,13 +102,13 @@ def register(constructors: Mapping[str, Sequence[str]]) -> None:
 
 
 def decode_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """Compile ``data[start:end].decode()``, for which mypyc would first create the bytes."""
+    """Compile ``data[start:end].decode()`` without creating the sliced bytes first."""
     place = None if expr.args or not isinstance(callee, MemberExpr) else _slice(builder, callee.expr)
     return builder.call_c(DECODE_SLICE, place, expr.line) if place else None
 
 
 def write_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """Compile ``out.write(data[start:end])``, for which mypyc would first create the bytes."""
+    """Compile ``out.write(data[start:end])`` without creating the sliced bytes first."""
     if not isinstance(callee, MemberExpr) or expr.arg_kinds != [ARG_POS]:
         return None
     place = _slice(builder, expr.args[0], before=callee.expr)
@@ -116,7 +116,7 @@ def write_slice(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | 
 
 
 def make_uuid(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
-    """Compile ``Uuid(data[start:end])``, for which mypyc would create the bytes and make a Python call."""
+    """Compile ``Uuid(data[start:end])`` without creating the sliced bytes first or calling the class in Python."""
     place = _slice(builder, expr.args[0]) if len(expr.args) == 1 else None
     if not place:
         return None

@@ -9,7 +9,7 @@ class Uuid(bytes):
     """A uuid of sixteen bytes, which equals plain ``bytes`` and can replace them.
 
     ``str`` returns the notation of Kafka's tools and logs, which is URL-safe base64 without padding, and ``parse``
-    reads it. In the whole protocol, the zero uuid ``ZERO_UUID`` means "none".
+    reads it. Throughout the protocol, the zero uuid ``ZERO_UUID`` means "none".
     """
 
     __slots__ = ()

@@ -55,7 +55,7 @@ ENVELOPE = 58
 """The key of the API whose requests contain another request."""
 
 REFUSED = "refused"
-"""Says that the broker advertises a version but closes the connection when it is used [KAFKA-18659]."""
+"""Stands for a version that a broker advertises but for which it closes the connection [KAFKA-18659]."""
 
 MODEL_NAMES = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}

@@ -16,7 +16,7 @@ from kwirec.naming import constant_name, python_name, snake_case
 RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 
 PATHS = {"init": "__init__.py", "models": "models/__init__.py"}
-"""Templates → files whose names differ."""
+"""Output files whose names differ from their templates, by template."""
 
 
 def emit_package(

@@ -226,7 +226,7 @@ def _facts(entry: ApiFacts | ExceptionEntry) -> dict[str, object]:
 
 
 def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
-    """Return the spans of releases with each fingerprint, oldest fingerprint first."""
+    """Return the spans of releases by fingerprint, oldest fingerprint first."""
     fingerprints = dict.fromkeys(prints[release] for release in sorted(prints, key=release_key))
     return {
         fingerprint: spans((release for release in prints if prints[release] == fingerprint), order)

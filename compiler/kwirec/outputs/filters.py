@@ -129,7 +129,7 @@ def block_comment(text: object, start: str = "/*", end: str = "*/", width: int =
 
 
 def _plain(value: object, of_bytes: Callable[[bytes], object] = lambda value: value) -> object:
-    """Return a value with versions of the view as numbers and its other objects as names."""
+    """Return a value with view objects replaced: versions by numbers, and other objects by their names."""
     match value:
         case None | bool() | int() | float():
             return value

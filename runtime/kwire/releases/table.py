@@ -65,7 +65,7 @@ class Releases(Mapping[str, Release]):
         return isinstance(name, str) and self._known(name) is not None
 
     def _known(self, name: str) -> str | None:
-        """Return the name of the release with this name or the newest release of this line, or ``None``."""
+        """Return the full name of a known release, given its name or its line, or ``None``."""
         if name in self._sources:
             return name
         line = [known for known in self._sources if known.startswith(f"{name}.") or name.startswith(f"{known}.")]

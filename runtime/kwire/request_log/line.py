@@ -216,7 +216,7 @@ _THROTTLE_IN_TEXT = re.compile(r"\bthrottle(?:_time_m|TimeM)s=(\d{1,10})\b")
 
 
 _SOFTWARE_IN_TEXT = re.compile(r"\{client_software_name=([\w.-]+),client_software_version=([\w.-]+)[,}]")
-"""Brokers only accept these characters."""
+"""Matches the name and version of client software. Brokers only accept these characters."""
 
 
 def _software_in_text(line: RequestLogLine) -> Json:
