@@ -1,1 +1,1 @@
-"""The protocol guide: a static site of every message in every version, made from schema, layouts and history."""
+"""The protocol guide: a static site of every message version, built from the schema, layouts and history."""

@@ -5,7 +5,7 @@
     {"Fetch": [{"error": "OFFSET_OUT_OF_RANGE", "when": "The offset is after the end of the log."},
                {"error": "UNKNOWN_TOPIC_ID", "versions": "13+", "when": "The broker knows no such topic."}]}
 
-The page of errors says what a client does about each.
+The errors page explains how a client should react to each error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ API_ERRORS = "api_errors.json"
 
 @dataclass(frozen=True)
 class ApiError:
-    """An error with which an API answers. ``versions`` is ``None`` if all versions do."""
+    """An error that an API returns. ``versions`` is ``None`` if all versions can return it."""
 
     code: int
     name: str
@@ -34,11 +34,11 @@ class ApiError:
 
 
 ApiErrors = Mapping[str, Sequence[ApiError]]
-"""API → its errors, by code."""
+"""The errors of each API, sorted by code."""
 
 
 def read_api_errors(paths: Iterable[Path], errors: Iterable[ErrorDecl]) -> ApiErrors:
-    """Return the errors of the APIs of all folders. Raises ``ValueError``, which names the file."""
+    """Return the API errors of all folders. Raise ``ValueError``, which names the file."""
     known = {error.name.value: error for error in errors}
     found: dict[str, Sequence[ApiError]] = {}
     for file in (path / API_ERRORS for path in paths if (path / API_ERRORS).is_file()):

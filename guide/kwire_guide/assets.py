@@ -1,4 +1,4 @@
-"""The files that all pages load: style, scripts, and MiniSearch, which is vendored unchanged."""
+"""The files that all pages load: the style sheet, the scripts, and an unmodified copy of MiniSearch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def assets() -> Iterator[Artifact]:
     folder = next(folder for folder in FOLDERS if folder.is_dir()) / "guide"
     for name, source in FILES.items():
         text = (folder / source).read_text("utf-8")
-        # A browser would look for the map, which is not there.
+        # Browsers would request the source map, which is missing.
         yield Artifact(
             path=f"assets/{name}", text=text.replace("//# sourceMappingURL=index.js.map", "").rstrip() + "\n"
         )

@@ -1,4 +1,4 @@
-"""The changes of each version of a message, from the rows of its layout and of the layout before."""
+"""The changes in each version of a message, found by comparing the rows of its layout and of the previous layout."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from kwirec.lowering.layout import MessageLayout
 
 @dataclass(frozen=True)
 class VersionChange:
-    """A version with its changes since ``before``, ``None`` for the first version. All fields are places.
+    """A version and its changes since ``before``, which is ``None`` for the first version. Fields are given by place.
 
-    ``same`` marks equal bytes. ``nullable`` and ``required`` are fields that became nullable or ceased to be.
-    ``tagged`` became tagged fields. Fields of a struct that was added or removed are not listed separately, and
-    neither are the lengths if the message became ``flexible``. ``compact`` marks that any of these is compact.
+    ``same`` marks equal bytes. ``nullable`` and ``required`` list fields that became nullable or non-nullable.
+    ``tagged`` lists fields that became tagged. Fields of a struct that was added or removed are not listed
+    separately, and neither are the lengths if the message became ``flexible``. ``compact`` marks that any of these is
+    compact.
     """
 
     version: int
@@ -32,7 +33,7 @@ class VersionChange:
     changed: tuple[str, ...] = ()
 
     def sentences(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Yield each change as a phrase, with the fields that it concerns."""
+        """Yield each change as a phrase with the affected fields."""
         if self.before is None:
             yield "is the first version known", ()
         elif self.same:
@@ -55,7 +56,7 @@ class VersionChange:
 
 
 def changes(layouts: Mapping[int, MessageLayout]) -> list[VersionChange]:
-    """Return the changes of each version of a message, oldest first."""
+    """Return the changes in each version of a message, oldest first."""
     rows_of = {layout: rows(layout) for layout in dict.fromkeys(layouts.values())}
     found = [VersionChange(version, None) for version in list(layouts)[:1]]
     for (before, old), (version, new) in pairwise(layouts.items()):
@@ -85,14 +86,14 @@ def _change(
 
 
 def _tops(some: Mapping[str, Row], others: Mapping[str, Row]) -> tuple[str, ...]:
-    """Return the places that ``others`` lack, without places inside of these."""
+    """Return the places that are not in ``others``, without nested places."""
     return tuple(
         place for place in some if place not in others and (parent(place) in others or parent(place) not in some)
     )
 
 
 def parent(place: str) -> str:
-    """Return the place of the field that contains this place, empty at the top."""
+    """Return the place of the field that contains this place, or an empty text at the top level."""
     return place.rpartition(".")[0]
 
 
@@ -101,5 +102,5 @@ def _is_nullable(row: Row) -> bool:
 
 
 def _plain(row: Row) -> str:
-    """Return the type, apart from nullability and the coding of lengths."""
+    """Return the type without nullability and length encoding."""
     return row.type.replace("COMPACT_", "").replace("NULLABLE_", "")

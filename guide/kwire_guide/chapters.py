@@ -1,8 +1,8 @@
-"""Chapters in prose: ``guide/*.md`` in a folder of definitions, in the order of their names.
+"""Chapters: ``guide/*.md`` in a folder of definitions, sorted by file name.
 
-A file is named ``10-framing.md``: the number orders chapters and the rest is the name of the page. It begins with a
-heading of the first level, its title; the paragraph after it is shown where chapters are listed. HTML is text.
-``index.md`` is no chapter: the start page begins with it.
+In a name such as ``10-framing.md``, the number orders the chapters, and the rest names the page. A file begins with a
+first-level heading, its title. Lists of chapters show the paragraph after it. HTML is escaped. ``index.md`` is not a
+chapter but the top of the start page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"(?:\d+-)?([a-z0-9-]+)\.md")
 
 @dataclass(frozen=True)
 class Chapter:
-    """One page of prose."""
+    """A chapter and its page."""
 
     path: str
     prose: Prose
@@ -30,17 +30,17 @@ INDEX = "index.md"
 
 
 class ChapterError(OSError):
-    """A file of a chapter is not one."""
+    """A chapter's file is invalid."""
 
 
 def read_chapters(paths: Iterable[Path]) -> list[Chapter]:
-    """Return the chapters of all folders. Raises :class:`ChapterError`."""
+    """Return the chapters of all folders. Raise :class:`ChapterError`."""
     files = (file for path in paths for file in sorted((path / "guide").glob("*.md")))
     return [_chapter(file) for file in files if file.name != INDEX]
 
 
 def read_start(paths: Iterable[Path]) -> Prose | None:
-    """Return the beginning of the start page, if a folder has one. Raises :class:`ChapterError`."""
+    """Return the top of the start page if a folder has an ``index.md``. Raise :class:`ChapterError`."""
     for file in (path / "guide" / INDEX for path in paths):
         if file.is_file():
             try:

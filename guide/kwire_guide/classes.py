@@ -1,4 +1,6 @@
-"""Layouts as classes of the runtime: ``kwire.trace`` reads their bytes, and ``Message.encode`` writes them."""
+"""Runtime classes made from layouts, so that ``kwire.trace`` can read their bytes and ``Message.encode`` write
+them.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +27,16 @@ from kwirec.lowering.layout import (
 from kwirec.naming import python_name
 
 TYPES = {kind.text: name for name, kind in SCALARS.items()}
-"""Name of a type of fixed size in layouts → its name in definitions."""
+"""The definitions' name of each fixed-size type, by its name in layouts."""
 
 UNSET = object()
-"""The value of fields that were not set, so that tagged fields that were are written."""
+"""The value of unset fields. It differs from all defaults, so that tagged fields that are set are written."""
 
 _NUMBERS = count()
 
 
 def message_class(layout: MessageLayout, version: int, names: Mapping[str, str]) -> type[Message]:
-    """Return a class that has one version of a message. ``names`` maps structs to the names of their classes."""
+    """Return a class for one version of a message. ``names`` maps structs to their class names."""
     return _Classes(layout, version, names).make(layout.body, layout.message, Message)
 
 
@@ -77,7 +79,7 @@ class _Classes:
         )
 
     def type(self, kind: Kind) -> str:
-        """Return the type as definitions spell it. Make the class of a struct."""
+        """Return the type in the notation of definitions. For a struct, also make its class."""
         match kind:
             case ScalarKind():
                 return TYPES[kind.text]

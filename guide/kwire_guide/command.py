@@ -85,7 +85,7 @@ def guide(
                 check=only_check,
                 phase=phase,
             )
-        except (OSError, ValueError) as problem:  # files next to the definitions that are not what they should be
+        except (OSError, ValueError) as problem:  # invalid files next to the definitions
             raise click.UsageError(printable(str(problem))) from problem
 
     result = make_from(paths, form, report, notation, quiet, make)

@@ -1,7 +1,7 @@
-"""Chapters and documentation as pages, each with its contents, and the groups of the documentation.
+"""Pages of chapters and documentation with their tables of contents, and the groups of the documentation.
 
-The `README.md` with the most links to other documents is the map of the documentation. Its headings are the groups,
-and its links give the order of the pages.
+The `README.md` with the most links to other documents is the map of the documentation. Its headings become the
+groups, and its links determine the order of the pages.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from kwire_guide.pages import Kind, OtherPage
 from kwire_guide.prose import Heading
 
 MAX_CONTENTS = 40
-"""Maximum headings in the contents of a page. A longer page lists only headings of the first level."""
+"""Maximum number of headings in the contents of a page. Longer pages list only top-level headings."""
 
 
 def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> Iterator[OtherPage]:
-    """Yield the pages of chapters and documents."""
+    """Yield a page for each chapter and document."""
     texts: tuple[Chapter | Document, ...] = (*chapters, *documents)
     for text in texts:
         heading, end, body = text.prose.body.partition("</h1>\n")
@@ -36,7 +36,7 @@ def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> I
 
 
 def contents(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """Return the headings that the contents of a page list: none if there is only one."""
+    """Return the headings for the contents of a page, or nothing if it has only one heading."""
     listed = [heading for heading in headings if heading.level <= 3]
     if len(listed) > MAX_CONTENTS:
         listed = [heading for heading in listed if heading.level == 2]
@@ -44,8 +44,8 @@ def contents(headings: Sequence[Heading]) -> Sequence[Heading]:
 
 
 def documentation(documents: Sequence[Document]) -> list[Links]:
-    """Return the groups of the documentation: the start, the groups of the map, other pages, and folders with pages
-    that the map lacks.
+    """Return the groups of the documentation: the start, the groups of the map, other pages, and folders whose pages
+    the map lacks.
     """
     pages = {one.path: Link(one.path, one.prose.title, doc=one.prose.about) for one in documents}
     top = [one for one in documents if not one.folder]
@@ -77,7 +77,7 @@ def documentation(documents: Sequence[Document]) -> list[Links]:
 
 
 def _map(document: Document, pages: Container[str]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield the headings of the first level, without what follows a colon, with the pages to which they link."""
+    """Yield each top-level heading, cut at a colon, with the pages to which its section links."""
     folder = PurePosixPath(document.path).parent
     found: dict[str, dict[str, None]] = {}
     title = ""

@@ -1,6 +1,6 @@
-"""The documentation of a project as pages of its guide: Markdown files, which keep their tree below ``project/``.
+"""The documentation of a project as pages of its guide: Markdown files, which keep their folders below ``project/``.
 
-Links between them lead to the pages. Pictures are part of their page; links to other files keep only their text.
+Links between files become links between pages. Pictures are embedded. Links to other files become plain text.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from kwirec.files import read_regular
 FOLDER = "project"
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 MAX_PICTURE = 150_000
-"""The bytes of the largest picture that is shown."""
+"""Maximum size of an embedded picture in bytes."""
 
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Document:
-    """One page. ``folder`` is the folder of the file if it is within one of the given folders."""
+    """A document. ``folder`` is the folder of its file if the file is within one of the given folders."""
 
     path: str
     folder: str
@@ -35,13 +35,11 @@ class Document:
 
 
 class DocumentError(OSError):
-    """A file of the documentation cannot be a page."""
+    """A documentation file cannot become a page."""
 
 
 def read_documents(paths: Iterable[Path]) -> list[Document]:
-    """Return the Markdown files of ``paths`` and their folders, ``README.md`` first.
-
-    Raises :class:`DocumentError`.
+    """Return the Markdown files of ``paths`` and their folders, ``README.md`` first. Raise :class:`DocumentError`.
     """
     files = {file: depth for path in paths for file, depth in _files(path.resolve())}
     if not files:
@@ -57,8 +55,7 @@ def read_documents(paths: Iterable[Path]) -> list[Document]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files of a path, each with the number of its folders within the given folder, including that
-    folder.
+    """Yield the files of a path, each with the number of folders from the given folder, inclusive, down to the file.
     """
     if not path.is_dir():
         yield path, 0
@@ -92,8 +89,8 @@ def _read(file: Path, name: str, pages: dict[str, str], root: Path) -> Prose:
 
 
 def _picture(file: Path) -> str:
-    """Return a picture as an address that holds it, in which no script runs. Empty for other files and large
-    pictures.
+    """Return a picture as a ``data:`` address, in which scripts do not run. Return an empty text for other files and
+    large pictures.
     """
     kind = PICTURES.get(file.suffix)
     if not kind or not file.is_file() or file.stat().st_size > MAX_PICTURE:

@@ -1,4 +1,4 @@
-"""Drawings in prose: code blocks of the languages ``sequence`` and ``bytes`` become pictures.
+"""Drawings in prose: code blocks in the languages ``sequence`` and ``bytes`` become pictures.
 
 A sequence of messages between peers, as an SVG picture::
 
@@ -7,7 +7,7 @@ A sequence of messages between peers, as an SVG picture::
     broker > client: mechanisms
     broker: closes the connection after an error
 
-The bytes of a thing, as a table with an example. ``{`` and ``}`` enclose fields that have something in common::
+A layout of bytes, as a table with an example. ``{`` and ``}`` enclose fields with a common property::
 
     base_offset | INT64 | 0000000000000000 | offset of the first record
     crc | INT32 | 8f1f3a2e | checksum of the bytes that follow
@@ -28,14 +28,14 @@ from markupsafe import Markup
 from kwire_guide.rendering import render
 
 WIDTH, SIDE, TOP, STEP, FONT = 720, 90, 34, 40, 13
-"""Sizes of a sequence: width, its sides, height of the names, of a message, and of its letters."""
+"""Dimensions of a sequence: its width and margins, the heights of names and messages, and the font size."""
 
 MAX_LINES = 200
-"""Maximum lines of a drawing."""
+"""Maximum number of lines in a drawing."""
 
 
 def sequence(text: str) -> Markup:
-    """Return the picture of a sequence. Raise ``ValueError`` with the line that is none."""
+    """Return the picture of a sequence. Raise ``ValueError`` with the invalid line."""
     first, *lines = _lines(text)
     peers = [peer.strip() for peer in first.split(",")]
     places = {peer: SIDE + (WIDTH - 2 * SIDE) * at / max(len(peers) - 1, 1) for at, peer in enumerate(peers)}
@@ -81,7 +81,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class DrawnField:
-    """A field of a drawing of bytes. ``around`` is what its fields have in common, empty outside of braces."""
+    """A field in a drawing of bytes. ``around`` is the text of the enclosing braces, empty outside of braces."""
 
     name: str
     type: str
@@ -91,7 +91,7 @@ class DrawnField:
 
 
 def bytes_of(text: str) -> list[DrawnField]:
-    """Return the fields of a drawing of bytes. Raise ``ValueError`` with the line that is none."""
+    """Return the fields in a drawing of bytes. Raise ``ValueError`` with the invalid line."""
     found, around = [], ""
     for line in _lines(text):
         if line.startswith("{"):
@@ -108,7 +108,7 @@ def bytes_of(text: str) -> list[DrawnField]:
 
 
 def bytes_table(text: str) -> Markup:
-    """Return the table of bytes, with the whole example above. Raise ``ValueError`` with the line that is none."""
+    """Return a table of bytes below the whole example. Raise ``ValueError`` with the invalid line."""
     fields = bytes_of(text)
     offsets = accumulate((len(field.data) for field in fields), initial=0)
     notes = dict.fromkeys(field.around for field in fields if field.around)
@@ -123,4 +123,4 @@ def _lines(text: str) -> Sequence[str]:
 
 
 DRAWINGS: Mapping[str, Callable[[str], Markup]] = {"sequence": sequence, "bytes": bytes_table}
-"""The functions that draw a code block, by its language."""
+"""The functions that draw code blocks, by language."""

@@ -1,8 +1,8 @@
-"""The example of each version of a message: a frame that was recorded, or one that is made up.
+"""The example of each version of a message: a recorded or generated frame.
 
-``examples.jsonl`` in a folder of definitions has recorded frames, an object a line: ``source``, such as
-``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header and without its size. A request
-and a response of the same version are one exchange.
+``examples.jsonl`` in a folder of definitions has one recorded frame per line, as an object: ``source``, such as
+``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header but without its size. A request
+and a response of the same version form an exchange.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EXCHANGES = {
 
 
 class BadExampleError(ValueError):
-    """Bytes of an example that its layout does not fit."""
+    """The bytes of an example do not match their layout."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +47,10 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Example:
-    """The bytes of a version with all spans, the header's spans first. ``source`` is empty for a made-up example.
+    """The bytes of a version with all spans, the header's spans first. ``source`` is empty for a generated example.
 
-    The body starts at the span with the index ``body``. ``exchange`` says whether request and response were recorded
-    together. It is ``None`` for messages that are neither.
+    The body starts at the span with the index ``body``. ``exchange`` is true if the request and the response were
+    recorded together, and ``None`` for other kinds of messages.
     """
 
     version: int
@@ -75,13 +75,13 @@ class Example:
 
     @property
     def dump(self) -> Iterator[tuple[int, str]]:
-        """Lines of sixteen bytes, each with the offset of its first."""
+        """Lines of sixteen bytes, each with the offset of its first byte."""
         for start in range(0, len(self.data), 16):
             yield start, self.data[start : start + 16].hex(" ")
 
 
 def read_examples(paths: Iterable[Path]) -> list[Recorded]:
-    """Return the recorded frames of all folders. Raises :class:`BadExampleError`, which names file and line."""
+    """Return the recorded frames of all folders. Raise :class:`BadExampleError`, which names the file and line."""
     found = []
     for file in (path / EXAMPLES for path in paths if (path / EXAMPLES).is_file()):
         for number, line in enumerate(read_regular(file).decode().splitlines(), 1):
@@ -99,7 +99,7 @@ def _recorded(source: str, message: str, version: int, hex: str) -> Recorded:
 
 
 class Examples:
-    """Finds the examples of a message. ``classes`` has, for each message, the shown names of its structs."""
+    """Finds the examples of a message. ``classes`` has the displayed struct names of each message."""
 
     def __init__(
         self, layouts: Layouts, recorded: Iterable[Recorded], classes: Mapping[str, Mapping[str, str]]
@@ -113,7 +113,7 @@ class Examples:
     def of(self, message: Message) -> Mapping[int, Example]:
         """Return the example of each version.
 
-        Versions with the same bytes of request and response share the newest exchange that was recorded.
+        Versions with the same request and response bytes share the newest recorded exchange.
         """
         own, partner = self.layouts.by_message[message.name], _partner(message)
         other = self.layouts.by_message.get(partner, {})
@@ -160,8 +160,7 @@ class Examples:
         return message_class(layout, version, self.classes.get(layout.message, {}))
 
     def header(self, message: Message, version: int) -> tuple[type[RuntimeMessage] | None, dict[str, int | str]]:
-        """Return the class of the header before a message, and values for its fields; ``None`` without a
-        definition.
+        """Return the header class of a message and values for the header's fields, or ``None`` without a definition.
         """
         name = "RequestHeader" if message.kind is MessageKind.REQUEST else "ResponseHeader"
         header_version = header_versions(message).get(version)
@@ -178,7 +177,9 @@ class Examples:
 
 
 def _partner(message: Message) -> str:
-    """Return the name of the response of a request, or of the request of a response. Empty for other messages."""
+    """Return the response name of a request or the request name of a response, or an empty text for other
+    messages.
+    """
     if not message.is_rpc:
         return ""
     is_request = message.kind is MessageKind.REQUEST

@@ -1,4 +1,4 @@
-"""The fields of all versions of a message, as the tree that its page shows."""
+"""The fields in all versions of a message, as the tree on its page."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ ENTITIES = {
     "topicName": "name of a topic",
     "transactionalId": "transactional id",
 }
-"""Types of entities in words."""
+"""Descriptions of entity types."""
 
 _NAMED = re.compile(r"(?<![\w.`])(?:[A-Z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*)(?![\w`])|`[^`\n]+`")
-"""A name of more than one word in a definition's form, or code."""
+"""A name of several words in the spelling of definitions, or code."""
 
 
 @dataclass(frozen=True)
 class FieldRow:
-    """One field with the facts that do not depend on the version.
+    """A field with the facts that do not depend on the version.
 
-    ``default`` is also set if it is implicit, for tagged fields, because it determines what is written. ``nullable``
-    says since when the field may be null, if it was not always so. ``notes`` are short notes, each with the anchor of
-    its explanation on the page of types. ``former`` are its former names. ``enum`` names its values.
+    For tagged fields, ``default`` includes implicit defaults, because these determine whether the field is written.
+    ``nullable`` gives the versions since which the field may be null, unless it always was nullable. ``notes`` has
+    short notes, each with the anchor of its explanation on the types page. ``former`` has the former names. ``enum``
+    names the values.
     """
 
     place: str
@@ -48,8 +49,8 @@ class FieldRow:
 
 
 def field_rows(message: Message) -> list[FieldRow]:
-    """Return the fields that some version has, in the order of the wire: structs before their fields, and tagged
-    fields last in their struct.
+    """Return the fields of all versions in wire order. Structs precede their fields, and tagged fields come last in
+    their struct.
     """
     found = list(field_places(message))
     order: dict[str, tuple[tuple[int, int, int], ...]] = {"": ()}
@@ -81,14 +82,14 @@ def _row(message: Message, place: str, field: Field, live: VersionRange) -> Fiel
 
 def _nullable(nullable: VersionRange, live: VersionRange, valid: VersionRange) -> str:
     if not nullable or nullable == live:
-        return ""  # Its type is nullable in every version.
+        return ""  # The type is nullable in every version.
     if nullable.high == live.high:
         return f"null since {nullable.low}"
     return f"null in {nullable.text_within(valid)}"
 
 
 def _repeats(text: str, other: str) -> bool:
-    """Return whether one of the texts begins with the other."""
+    """Return whether either text begins with the other."""
     one, two = (found.casefold().rstrip(". ") for found in (text, other))
     return one.startswith(two) or two.startswith(one)
 
@@ -109,8 +110,8 @@ def _notes(field: Field) -> Iterator[tuple[str, str]]:
 
 
 class Names:
-    """Finds the fields that texts name in the definition's form, such as ``MinBytes``. ``parts`` has the messages of
-    the page by the beginning of their anchors.
+    """Finds the fields that texts name in the spelling of definitions, such as ``MinBytes``. ``parts`` has the
+    messages of the page by the prefix of their anchors.
     """
 
     def __init__(self, parts: Mapping[str, Message]) -> None:
@@ -121,9 +122,10 @@ class Names:
                     self.places.setdefault(name, []).append((part, place))
 
     def pieces(self, text: str, part: str, place: str = "") -> Iterator[tuple[str, str, str]]:
-        """Yield the text in pieces: words, the field as ``part.place`` if they name one, and whether they are code.
+        """Yield pieces of the text: the words, the field that they name (``part.place``), and whether they are code.
 
-        Of several fields with the name, this is the one that shares most of ``place``, in the message ``part`` first.
+        If several fields have the name, prefer the message ``part``, and then the field that shares most of
+        ``place``.
         """
         at = 0
         for match in _NAMED.finditer(text):
@@ -143,7 +145,7 @@ class Names:
 
 
 def _shared(one: str, other: str) -> int:
-    """Return the number of fields around the first place that are also around or at the other."""
+    """Return the number of fields that enclose both places. The second place counts as enclosing itself."""
     count = 0
     for a, b in zip(one.split(".")[:-1], other.split("."), strict=False):
         if a != b:

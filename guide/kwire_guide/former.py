@@ -1,4 +1,4 @@
-"""How releases had the versions of a message otherwise than the definitions have them now."""
+"""Differences between the versions of a message in past releases and in the current definitions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from kwirec.naming import python_path
 
 
 def former(message: Message, layouts: Mapping[int, MessageLayout], history: History) -> Iterator[str]:
-    """One sentence for each tagged field that came later than its version, for each run of releases in which a
+    """Return a sentence for each tagged field that is newer than its version, for each range of releases in which a
     version had other bytes, and for the releases without the message's module.
 
-    A tagged field may join a version that exists, and does not change its bytes for those who lack the field.
+    A tagged field may be added to an existing version, because it does not change the bytes if it is not set.
     """
     names = history.names
     away = {release for version in layouts for release in history.unpublished_in(message.name, version)}

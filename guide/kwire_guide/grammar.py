@@ -1,7 +1,7 @@
-"""The grammar of a layout, in the notation of Kafka's own protocol page, but exact.
+"""The grammar of a layout, in a more exact form of the notation on Kafka's protocol page.
 
-A line for the message and one for each row. Unlike on Kafka's page, compact and nullable arrays are named, and every
-section of tagged fields is shown, so that two layouts of a message with equal grammars have equal bytes.
+It has a line for the message and a line for each row. Unlike Kafka's page, it names compact and nullable arrays and
+shows every section of tagged fields. So two layouts of a message with equal grammars have equal bytes.
 
 ::
 
@@ -21,7 +21,7 @@ from kwirec.lowering.layout import MessageLayout
 
 
 def grammar(layout: MessageLayout, rows: Sequence[Row], title: str) -> Iterator[str]:
-    """Yield the lines of the grammar. ``title`` stands before the first arrow."""
+    """Yield the lines of the grammar. ``title`` precedes the first arrow."""
     tail = (TAG_BUFFER,) if layout.is_flexible else ()
     yield " ".join((title, "=>", *(shown(field) for field in layout.body.fields), *tail))
     for row in rows:

@@ -23,10 +23,9 @@ from kwirec.merge.history import History
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The inputs of a guide. ``package`` is the name of the generated package; empty if Python is not shown.
+    """The inputs of a guide. ``package`` is the name of the generated package, or empty if pages show no Python.
 
-    ``url`` is the address of the published site; empty if it is not known. ``release`` is the release that the pages
-    name.
+    ``url`` is the address of the published site, or empty if unknown. ``release`` is the release that pages display.
     """
 
     schema: Schema
@@ -56,8 +55,8 @@ def read_inputs(
     url: str = "",
     release: str = "",
 ) -> Inputs:
-    """Read the files next to the definitions, and documentation. Raise ``OSError`` or ``ValueError``, which name the
-    file."""
+    """Read the documentation and the files next to the definitions. Raise ``OSError`` or ``ValueError``, which name
+    the file."""
     enums = sorted(loaded.schema.enums, key=lambda enum: enum.name)
     return Inputs(
         schema=replace(loaded.schema, enums=tuple(enums)),

@@ -1,4 +1,4 @@
-"""The page of proposals (KIPs): the versions that belong to each, and what these brought."""
+"""The page of proposals (KIPs) with the versions of each and their changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ _BEGIN = re.compile(r"(?:Version \d+ |From version \d+ on, )(\S)")
 
 @dataclass(frozen=True)
 class KipVersion:
-    """A version that belongs to a proposal, with its link. ``since`` is the first release that accepts it."""
+    """A version that implements a proposal, with its link. ``since`` is the first release that accepts the
+    version.
+    """
 
     title: str
     path: str
@@ -25,14 +27,14 @@ class KipVersion:
 
 @dataclass(frozen=True)
 class Kip:
-    """A proposal: each thing that it brought, with the versions that it concerns."""
+    """A proposal: its changes, each with the affected versions."""
 
     number: int
     brought: Sequence[tuple[str, Sequence[KipVersion]]]
 
 
 def kip_page(pages: Sequence[MessagePage]) -> OtherPage | None:
-    """Return the page of proposals, or ``None`` if no version belongs to one."""
+    """Return the page of proposals, or ``None`` if no version belongs to a proposal."""
     found: dict[int, dict[str, list[KipVersion]]] = {}
     for page in pages:
         for kip, view, change in _versions(page):
@@ -47,7 +49,9 @@ def kip_page(pages: Sequence[MessagePage]) -> OtherPage | None:
 
 
 def _versions(page: MessagePage) -> Iterator[tuple[int, MessageView, VersionChange]]:
-    """Yield each version of a page once for each proposal: the half whose bytes changed, or else the first half."""
+    """Yield each version of a page once per proposal: for the message whose bytes changed, or else the first
+    message.
+    """
     halves: dict[tuple[int, int], list[tuple[MessageView, VersionChange]]] = {}
     for view in page.messages:
         for change in view.changes:
@@ -67,5 +71,5 @@ def _in_words(change: VersionChange) -> str:
 
 
 def _without_version(text: str) -> str:
-    """Return a remark without the version that it begins with, so that equal remarks about versions are one."""
+    """Return a remark without its leading version, so that equal remarks about several versions can be merged."""
     return _BEGIN.sub(lambda match: match[1].upper(), text, count=1)

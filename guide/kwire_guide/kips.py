@@ -1,4 +1,4 @@
-"""The improvement proposals (KIPs) of versions: ``kips.json`` in a folder of definitions, and remarks that name them.
+"""The improvement proposals (KIPs) of versions, from ``kips.json`` in a folder of definitions and from remarks.
 
 ::
 
@@ -17,23 +17,23 @@ from kwirec.files import read_regular
 KIPS = "kips.json"
 
 Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
-"""Message → version → the numbers of its proposals."""
+"""The proposal numbers of each version of each message."""
 
 
 ADDRESS = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
-"""Address of a proposal in Kafka's wiki: a search, because addresses of its pages contain their titles."""
+"""The address of a proposal in Kafka's wiki. It is a search, because page addresses contain titles."""
 
 
 _NAMED = re.compile(r"\bKIP-(\d{1,5})\b")
 
 
 def split_at_kips(text: str) -> list[str]:
-    """Return the text between names of proposals, and their numbers, in turns."""
+    """Return an alternating list of the texts between proposal names and the proposal numbers."""
     return _NAMED.split(text)
 
 
 def kips_of(texts: Iterable[str]) -> set[int]:
-    """Return the numbers of the proposals that texts name."""
+    """Return the numbers of the proposals that are named in the texts."""
     return {int(number) for text in texts for number in _NAMED.findall(text)}
 
 
@@ -43,7 +43,7 @@ def kip_address(number: int) -> str:
 
 
 def read_kips(paths: Iterable[Path]) -> Kips:
-    """Return the proposals of all folders. Raises ``ValueError``, which names the file."""
+    """Return the proposals of all folders. Raise ``ValueError``, which names the file."""
     found: dict[str, Mapping[int, tuple[int, ...]]] = {}
     for file in (path / KIPS for path in paths if (path / KIPS).is_file()):
         try:
