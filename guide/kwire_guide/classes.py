@@ -1,6 +1,4 @@
-"""Runtime classes made from layouts, so that ``kwire.trace`` can read their bytes and ``Message.encode`` write
-them.
-"""
+"""Runtime classes made from layouts, for ``kwire.trace`` to read and ``Message.encode`` to write their bytes."""
 
 from __future__ import annotations
 

@@ -39,8 +39,7 @@ class DocumentError(OSError):
 
 
 def read_documents(paths: Iterable[Path]) -> list[Document]:
-    """Return the Markdown files of ``paths`` and their folders, ``README.md`` first. Raise :class:`DocumentError`.
-    """
+    """Return the Markdown files of ``paths`` and their folders, ``README.md`` first. Raise :class:`DocumentError`."""
     files = {file: depth for path in paths for file, depth in _files(path.resolve())}
     if not files:
         return []
@@ -55,8 +54,7 @@ def read_documents(paths: Iterable[Path]) -> list[Document]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files of a path, each with the number of folders from the given folder, inclusive, down to the file.
-    """
+    """Yield the files of a path, each with the number of folders from the given folder, inclusive, down to the file."""
     if not path.is_dir():
         yield path, 0
         return

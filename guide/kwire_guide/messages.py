@@ -1,4 +1,4 @@
-"""A message as its page shows it: the variables of templates, and the data of the page's script."""
+"""The page of a message: the variables of its template and the data of its script."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from kwirec.lowering import Layouts, MessageLayout
 from kwirec.versions import VersionRange, runs_text
 
 SHORT = 12
-"""The rows of a layout whose grammar is not folded."""
+"""Maximum rows of a layout whose grammar is not folded."""
 
 SIGNS = {
     "joined": "the bytes of the version before",
@@ -36,10 +36,10 @@ SIGNS = {
     "removed": "removed",
     "not published": "not published",
 }
-"""The signs of the version bar with their meanings."""
+"""The meanings of the signs in the version bar."""
 
 TAGGED = "tagged fields"
-"""A part of paths of spans, in place of a tagged field that is not known."""
+"""The part of a span's path that replaces an unknown tagged field."""
 
 KAFKA = "kwire_kafka"
 """The package that `kwire decode` reads by default."""
@@ -58,7 +58,7 @@ again = PROTOCOL.encode_response(response, {version}, correlation_id=7)"""
 
 @dataclass(frozen=True)
 class LayoutView:
-    """The bytes of one or more ``versions``: the grammar as text, and a row a field."""
+    """The bytes of one or more ``versions``: the grammar as text, and one row per field."""
 
     layout: MessageLayout
     versions: tuple[int, ...]
@@ -72,7 +72,7 @@ class LayoutView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """A version, with its facts in one line. ``joined`` says that the version before has the same bytes."""
+    """A version with its facts in one line. ``joined`` is true if the previous version has the same bytes."""
 
     version: int
     layout: int
@@ -93,8 +93,8 @@ class VersionView:
 
 @dataclass(frozen=True)
 class MessageView:
-    """All that a page shows of a message. ``former`` says how releases had its versions otherwise, ``first`` has the
-    release that first accepted each version of an API, ``errors`` the names of error codes.
+    """Everything that a page shows about a message. ``former`` describes how its versions differed in past releases.
+    ``first`` has the first release that accepted each version of an API. ``errors`` has the names of error codes.
 
     ``names`` finds the fields that texts name.
     """
@@ -121,7 +121,7 @@ class MessageView:
 
     @cached_property
     def newest(self) -> VersionView:
-        """The newest stable version that the newest release accepts, or else the newest of all."""
+        """The newest stable version that the newest release accepts, or else the newest version."""
         stable = [one for one in self.versions if one.status in ("stable", "deprecated")]
         return (stable or list(self.versions))[-1]
 
@@ -143,33 +143,35 @@ class MessageView:
 
     @cached_property
     def lost(self) -> Sequence[tuple[str, VersionRange, str]]:
-        """Fields that other versions lack, with the versions that have them and the result of writing these."""
+        """Fields that some versions lack, with the versions that have them and the effect of writing the other
+        versions.
+        """
         partial = self.matrix.fields_of_some_versions()
         return [(path.replace("[]", ""), versions, effect) for path, versions, effect in partial]
 
     @property
     def signs(self) -> Sequence[tuple[str, str]]:
-        """The signs of the version bar, as classes with their meanings, in the order of :data:`SIGNS`."""
+        """The signs in the version bar, as CSS classes with their meanings, in the order of :data:`SIGNS`."""
         has = {one.status for one in self.versions}
         has |= {sign for one in self.versions for sign in ("joined", "flexible") if getattr(one, sign)}
         return [(sign.replace(" ", "-"), meaning) for sign, meaning in SIGNS.items() if sign in has]
 
     @property
     def is_long(self) -> bool:
-        """Whether the grammar is folded, because it repeats many fields."""
+        """Whether the grammar is folded because it has many fields."""
         return len(self.newest_layout.rows) > SHORT
 
     @cached_property
     def texts(self) -> Sequence[Sequence[tuple[str, str, str]]]:
-        """The meaning of each field in pieces, with the fields that it names."""
+        """The description of each field as pieces, with the fields that it names."""
         return [list(self.names.pieces(one.doc, self.part, one.place)) for one in self.fields]
 
     def said(self, text: str) -> Sequence[tuple[str, str, str]]:
-        """Return another text about the message in such pieces."""
+        """Return another text about the message as such pieces."""
         return list(self.names.pieces(text, self.part))
 
     def remarked_kips(self, version: int) -> set[int]:
-        """Return the numbers of the KIPs that the remarks about a version name, and so link."""
+        """Return the numbers of the KIPs that the remarks about a version name and therefore link."""
         return kips_of(self.remarks.get(version, ()))
 
     @property
@@ -179,11 +181,11 @@ class MessageView:
 
     @property
     def file(self) -> str:
-        """The name of the file of the definition."""
+        """The file name of the definition."""
         return PurePosixPath(self.message.decl.span.source.name.replace("\\", "/")).name
 
     def python(self, package: str, module: str) -> str:
-        """Return Python code that reads and writes the bytes of the example with the generated package."""
+        """Return Python code that decodes and encodes the example with the generated package."""
         example = self.newest_example
         use = {MessageKind.REQUEST: _REQUEST, MessageKind.RESPONSE: _RESPONSE}.get(self.message.kind, _PLAIN)
         text = (use if example.body else _PLAIN).format(
@@ -194,8 +196,8 @@ class MessageView:
 
     @property
     def data(self) -> str:
-        """The data of the script, as JSON. A field is its index in ``fields``, or -1 for spans that belong to no
-        field. A type is its index in ``kinds``. The script reads the newest example from the page.
+        """The data for the script, as JSON. Fields are indexes into ``fields``, or -1 for spans without a field.
+        Types are indexes into ``kinds``. The script reads the newest example from the page.
         """
         kinds: dict[str, int] = {}
         index = {field.place: number for number, field in enumerate(self.fields)}
@@ -226,8 +228,8 @@ class MessageView:
     def _example(
         self, example: Example, index: Mapping[str, int], kinds: dict[str, int], shown: bool
     ) -> dict[str, object]:
-        """Return an example: the field of each span if the page shows the others. Spans follow each other without
-        gaps; -1 is the start of a heading, which has no bytes. The name is 0 if the field has the same name.
+        """Return an example, or only the field of each span if the page has the rest. Spans have no gaps. -1 is the
+        start of a heading, which has no bytes. A name is 0 if it equals the name of the field.
         """
         found = list(fields_of_spans(example, index))
         command = self.command(example)
@@ -241,7 +243,9 @@ class MessageView:
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
-        """Return the command that reads an example, without the bytes. Bodies without a header are read as such."""
+        """Return the command that decodes an example, without its bytes. A body without a header gets its own
+        options.
+        """
         kafka = self.package == KAFKA or (not self.package and bool(example.body))
         start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
         if not example.body:
@@ -252,7 +256,7 @@ class MessageView:
         return f"{start} --payload --response --api-key {api} --version {example.version}"
 
     def value(self, span: Span) -> str:
-        """Return the value of a span, with its name if the field has an enum or is an error code."""
+        """Return the value of a span, followed by its name if the field has an enum or is an error code."""
         is_error = span.kind == "int16" and span.name.endswith("error_code")
         names = self.errors if is_error else self._names.get(place_of_span(span, self._names), {})
         text = value_text(span)
@@ -260,18 +264,18 @@ class MessageView:
 
     @cached_property
     def _names(self) -> Mapping[str, Mapping[str, str]]:
-        """The names of the values of fields, by place and value."""
+        """The names of field values, by place and value."""
         return {one.place: {str(v.value): v.name for v in one.enum.values} for one in self.fields if one.enum}
 
 
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
-    """Yield every span with the index of its field; -1 for headers and headings."""
+    """Yield every span with the index of its field, which is -1 for headers and headings."""
     for number, span in enumerate(example.spans):
         yield span, index.get(place_of_span(span, index), -1) if number >= example.body else -1
 
 
 def place_of_span(span: Span, places: Container[str]) -> str:
-    """Find the place of the field of a span, or of the records around it. Return an empty text if it has none."""
+    """Return the place of the field of a span or of the enclosing records, or an empty text if it has no place."""
     parts = [part.partition("[")[0] for part in span.path.split(".") if part != TAGGED]
     while parts and ".".join(parts) not in places:
         parts.pop()

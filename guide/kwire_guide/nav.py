@@ -14,10 +14,10 @@ from kwirec.guide import anchor
 from kwirec.versions import runs_text
 
 HERE = (Kind.TABLE, Kind.HEADER)
-"""Groups of few pages, which every page lists; only their own pages list the other groups."""
+"""Small groups, which every page lists. Other groups are listed only on their own pages."""
 
 LONG, NEAR = 24, 6
-"""The links of a group that is listed in part, and of these before and after a page."""
+"""Links above which a group is listed only in part, and the links then listed before and after a page."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Links:
-    """A group of pages in the navigation. ``folder`` is the folder that they share, if the kind has several;
-    ``alone`` if only its own pages show the group.
+    """A group of pages in the navigation. ``folder`` is their common folder if the kind has several folders.
+    ``alone`` is true if only the group's own pages show it.
     """
 
     title: str
@@ -44,7 +44,7 @@ class Links:
 
     @property
     def listed(self) -> str:
-        """The place of the list of pages."""
+        """The address of the list of pages."""
         if len(self.links) == 1 or self.kind is Kind.DOCUMENT:
             return self.links[0].path
         return "releases/index.html" if self.kind is Kind.UPGRADE else f"index.html#{anchor(self.title)}"
@@ -54,7 +54,9 @@ class Links:
         return {link.path for link in self.links}
 
     def near(self, page: Page) -> Sequence[Link]:
-        """Return the links that a page lists: of a long group, only those around it, and the first."""
+        """Return the links that a page lists. For a long group, these are only the first link and the links near the
+        page.
+        """
         at = next((number for number, link in enumerate(self.links) if link.path == page.path), 0)
         if len(self.links) <= LONG:
             return self.links
@@ -63,8 +65,8 @@ class Links:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Data that all pages share. ``counts`` are numbers of the start page with their names. ``release`` is what the
-    pages describe.
+    """Data that all pages share. ``counts`` has the numbers on the start page with their names. ``release`` is the
+    release that the pages describe.
     """
 
     title: str
@@ -77,7 +79,7 @@ class Site:
     release: str = ""
 
     def of(self, *kinds: Kind) -> list[Links]:
-        """Return the groups of these kinds, which every page shows."""
+        """Return the groups of these kinds that every page shows."""
         return [links for links in self.nav if links.kind in kinds and not links.alone]
 
     @cached_property
@@ -87,8 +89,8 @@ class Site:
         return {kind: Links(kind.value, kind, found) for kind, found in links.items() if found}
 
     def menu(self, page: Page) -> Iterator[tuple[str, Sequence[Links]]]:
-        """Yield the groups that a page lists, by kind: those of its own kind, and other kinds as a whole. The
-        documentation has a menu of its own.
+        """Yield the groups that a page lists, by kind: the groups of its own kind, and other kinds as a whole. The
+        documentation has its own menu.
         """
         if page.kind is Kind.DOCUMENT:
             yield "", [Links(self.title, Kind.TABLE, [Link("index.html", self.title)])]
@@ -100,12 +102,12 @@ class Site:
                 yield kind.value, [self._whole[kind]]
 
     def lists(self, page: Page, links: Links) -> bool:
-        """Return whether a page lists the pages of a group. Otherwise it has one link to the group."""
+        """Return whether a page lists the pages of a group instead of a single link to it."""
         return len(links.links) == 1 or page.path in links.paths or links.kind in HERE
 
     @cached_property
     def _groups(self) -> Mapping[str, Links]:
-        """The group of each page, by path: the smallest that has it."""
+        """The smallest group of each page, by path."""
         return {link.path: links for links in self.nav for link in links.links}
 
     def group(self, page: Page) -> Links | None:
@@ -113,20 +115,20 @@ class Site:
 
     @cached_property
     def _turns(self) -> tuple[Mapping[str, Link], Mapping[str, Link]]:
-        """The page before and the page after each page, by path."""
+        """The previous and next page of each page, by path."""
         sequences = [[link for links in self.of(Kind.DOCUMENT) for link in links.links]]
         sequences += [[*links.links] for links in self.nav if links.kind is not Kind.DOCUMENT or links.alone]
         pairs = [pair for links in sequences for pair in pairwise(links)]
         return {then.path: first for first, then in pairs}, {first.path: then for first, then in pairs}
 
     def around(self, page: Page) -> tuple[Link | None, Link | None]:
-        """Return the page before and the page after, in the order of the group or of the documentation."""
+        """Return the previous and next page in the order of the group or of the documentation."""
         before, after = self._turns
         return before.get(page.path), after.get(page.path)
 
 
 def navigation(pages: Sequence[Page], documentation: Sequence[Links]) -> list[Links]:
-    """Return all pages in groups, in the order of the kinds. The documentation has its groups already."""
+    """Return all pages in groups, in the order of the kinds. The documentation is already grouped."""
     found: list[Links] = []
     for kind in Kind:
         of_kind = [page for page in pages if page.kind is kind]
@@ -152,7 +154,7 @@ def _links(pages: Sequence[Page]) -> list[Link]:
 
 
 def folder_title(name: str) -> str:
-    """Return the title of the group of a folder with this name."""
+    """Return the title of a folder's group."""
     return name.replace("_", " ").replace("-", " ").capitalize()
 
 
@@ -177,8 +179,8 @@ def by_key(page: MessagePage) -> tuple[int, str]:
 def index_page(
     title: str, start: Prose | None, pages: Sequence[MessagePage], others: Sequence[OtherPage], releases: Releases
 ) -> OtherPage:
-    """Return the start page: what the site is, three ways into it, and the table of all APIs by group. The template
-    lists the other groups.
+    """Return the start page with a description of the site, three entry points, and a table of all APIs by group. The
+    template lists the other groups.
     """
     apis = sorted((page for page in pages if page.kind is Kind.API), key=by_key)
     rows = [_api_row(page, releases) for page in apis]
@@ -199,7 +201,7 @@ def index_page(
 
 
 def _removes(page: OtherPage) -> bool:
-    """Return whether a release removed APIs."""
+    """Return whether the release removed APIs."""
     upgrade = page.content["upgrade"]
     return isinstance(upgrade, Upgrade) and any(one.gone for one in upgrade.changes)
 

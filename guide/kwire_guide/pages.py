@@ -1,4 +1,4 @@
-"""Pages of the guide: their paths, titles, groups in the navigation, and the variables of their templates."""
+"""Pages of the guide: their paths, titles, navigation groups and template variables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwirec.ir.schema import MessageKind
 
 
 class Kind(Enum):
-    """The subject of a page. The value is the title of its group in the navigation."""
+    """The subject of a page. The value is the title of its navigation group."""
 
     CHAPTER = "Guide"
     TABLE = "Look up"
@@ -35,12 +35,12 @@ MESSAGE_KINDS = {
     "data": Kind.DATA,
     "headers": Kind.HEADER,
 }
-"""The kinds of pages of messages, by the folder of their modules."""
+"""The kinds of message pages, by module folder."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """One page. ``path`` is relative to the site, ``about`` is its description for search engines."""
+    """A page. ``path`` is relative to the site. ``about`` is the description for search engines."""
 
     path: str
     title: str
@@ -53,23 +53,23 @@ class Page:
 
     @property
     def heading(self) -> str:
-        """The title in tabs of browsers and in results of search engines."""
+        """The title in browser tabs and search results."""
         return self.title
 
     @property
     def root(self) -> str:
-        """The way from the page to the root of the site."""
+        """The relative path from the page to the root of the site."""
         return "../" * self.path.count("/")
 
     def way(self, path: str, root: str) -> str:
-        """Return the shortest address of another page: from the folder of this page, or from the root of the site."""
+        """Return the shortest relative address of another page."""
         folder = self.path[: self.path.rfind("/") + 1]
         return path[len(folder) :] if folder and path.startswith(folder) else root + path
 
 
 @dataclass(frozen=True, kw_only=True)
 class MessagePage(Page):
-    """The messages of one module: request and response, key and value, or one message."""
+    """The messages of a module: a request and its response, a key and its value, or a single message."""
 
     group: ModuleGroup
     messages: Sequence[MessageView]
@@ -114,7 +114,7 @@ class MessagePage(Page):
 
     @property
     def folder(self) -> str:
-        """The folder of the definitions, which groups what belongs together."""
+        """The folder of the definitions, which groups related messages."""
         path = self.messages[0].message.decl.span.source.name.replace("\\", "/")
         return PurePosixPath(path).parent.name.replace("_", " ")
 
@@ -124,15 +124,13 @@ class MessagePage(Page):
         return next(others, None) if message.message.is_rpc else None
 
     def proposals(self, message: MessageView, version: int) -> Sequence[int]:
-        """Return the numbers of all KIPs that a version belongs to: those of ``kips.json`` and those that its remarks
-        name.
-        """
+        """Return the numbers of all KIPs of a version, from ``kips.json`` and from its remarks."""
         return sorted({*self.kips.get(message.name, {}).get(version, ()), *message.remarked_kips(version)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template. ``content`` are its variables, ``names`` are further names for the search."""
+    """A page with its own template. ``content`` has its variables, and ``names`` further names for the search."""
 
     template: str
     names: Sequence[str] = ()
@@ -146,5 +144,5 @@ class OtherPage(Page):
 
 
 def table_page(path: str, title: str, template: str, **content: object) -> OtherPage:
-    """Return a page that is a table; ``content`` are the variables of its template."""
+    """Return a page with a table. ``content`` has the variables of its template."""
     return OtherPage(path=path, title=title, kind=Kind.TABLE, template=template, content=content)

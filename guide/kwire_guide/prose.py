@@ -1,5 +1,5 @@
-"""Markdown → HTML for pages of prose: titles with anchors as GitHub names them, tables that scroll, links to
-proposals (KIPs). HTML is text."""
+"""Converts Markdown to HTML, with GitHub's heading anchors, scrolling tables, and links to proposals (KIPs). HTML in
+the Markdown is escaped."""
 
 from __future__ import annotations
 
@@ -17,13 +17,12 @@ from kwire_guide.kips import kip_address, split_at_kips
 from kwire_guide.rendering import visible
 
 Follow = Callable[[str], str]
-"""Function from a link as written to its address. An empty address drops the link and keeps its text."""
+"""Maps a link in the text to its address. An empty address turns the link into plain text."""
 
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading below the title: its anchor, its text, the text of its section, the words of its code, and the
-    addresses of its links."""
+    """A heading below the title: its anchor and text, and the text, code words and link addresses of its section."""
 
     anchor: str
     title: str
@@ -35,7 +34,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Prose:
-    """One page. ``about`` is the first sentence after the title, ``names`` the code before the first heading."""
+    """A page. ``about`` is the first sentence after the title, and ``names`` the code before the first heading."""
 
     title: str
     about: str
@@ -45,7 +44,7 @@ class Prose:
 
 
 def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
-    """Return the page that ``markdown`` describes. Raises ``ValueError`` if it does not begin with a title."""
+    """Return the page for ``markdown``. Raise ``ValueError`` if it does not begin with a title."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "xhtmlOut": False}).enable("table")
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n")))
     if not tokens or tokens[0].tag != "h1":
@@ -65,7 +64,7 @@ def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
 
 
 def slug(title: str) -> str:
-    """Return the anchor of a heading, as GitHub makes it: letters and digits of any script, ``_`` and ``-``."""
+    """Return GitHub's anchor of a heading: letters and digits of any script, ``_`` and ``-``."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") or "section"
 
 
@@ -81,7 +80,7 @@ def _name_headings(tokens: Sequence[Token]) -> None:
 
 
 def _follow_links(tokens: Sequence[Token], follow: Follow) -> None:
-    """Give links and images their addresses; of those without one, the text stays."""
+    """Set the addresses of links and images. Links and images without an address become plain text."""
     for inline in (token for token in tokens if token.children):
         kept, dropped = [], False
         for child in inline.children or ():
@@ -98,7 +97,7 @@ def _follow_links(tokens: Sequence[Token], follow: Follow) -> None:
 
 
 def _link_proposals(tokens: Sequence[Token]) -> None:
-    """Make links of the names of proposals, such as KIP-848, outside of links."""
+    """Turn proposal names, such as KIP-848, into links, except within links."""
     for inline in (token for token in tokens if token.children):
         result: list[Token] = []
         depth = 0
@@ -119,7 +118,7 @@ def _linked(text: str) -> Iterator[Token]:
 
 
 def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
-    """Yield the title and every heading with the text up to the next heading."""
+    """Yield the title and every heading, each with the text up to the next heading."""
     opening = inline = tokens[0]
     texts: list[str] = []
     names: dict[str, None] = {}
@@ -143,8 +142,8 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
 
 
 def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
-    """Put every table into a box of its own, which scrolls on narrow screens, let keys reach blocks of code, and draw
-    blocks that describe a drawing."""
+    """Put every table into a box that scrolls on narrow screens, make code blocks focusable, and draw blocks that
+    describe a drawing."""
     found: list[Token] = []
     number = 0
     for token in tokens:
@@ -168,7 +167,7 @@ def _code(text: str) -> Markup:
 
 
 def _plain(inline: Token) -> str:
-    """Return the text without its marks, on one line."""
+    """Return the text without markup, on one line."""
     kinds = {"softbreak": " ", "hardbreak": " "}
     return "".join(
         kinds.get(child.type, child.content if child.type in ("text", "code_inline") else "")

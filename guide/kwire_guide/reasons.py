@@ -1,4 +1,4 @@
-"""Versions that nothing explains: a reader asks why they exist."""
+"""Versions without an explanation of why they exist."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from kwirec.lowering import Layouts
 def unexplained(schema: Schema, layouts: Layouts, kips: Kips) -> Iterator[tuple[str, int]]:
     """Yield the messages and versions that lack a reason.
 
-    A remark in the definition is a reason. A proposal is enough if the bytes of the version show what it brought. The
-    first version of a message needs no reason.
+    A remark in the definition is a reason. A proposal is enough if it changed the bytes of the version. The first
+    version of a message needs no reason.
     """
     for message in schema.messages:
         by_version = layouts.by_message[message.name]

@@ -1,4 +1,4 @@
-"""Pages of releases: the table of all, and one for each release that changed versions."""
+"""Pages of releases: the table of all releases, and a page for each release that changed versions."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
     "Versions that became stable": lambda one: one.stable,
     "Versions that are unstable": lambda one: one.unstable,
 }
-"""The sections of a page of a release, each with the versions that an API has in it."""
+"""The sections of a release page, each with a function that returns the versions of an API to list there."""
 
 
 def release_pages(
     history: History, releases: Releases, pages: Sequence[MessagePage], product: str
 ) -> Iterator[OtherPage]:
-    """``releases/index.html`` and ``releases/RELEASE.html``; nothing without releases."""
+    """Yield ``releases/index.html`` and each ``releases/RELEASE.html``, or nothing without releases."""
     if not releases.names:
         return
     by_key = {page.key: page for page in pages if page.kind is Kind.API}
@@ -60,20 +60,20 @@ def release_pages(
 
 
 def short(release: str) -> str:
-    """``4.0.0`` → ``4.0``, as people call it"""
+    """Return the short form of a release: ``4.0.0`` → ``4.0``."""
     return release.removesuffix(".0") if release.count(".") > 1 else release
 
 
 def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> str:
-    """Return the sections with the names of their APIs in one line."""
+    """Return the sections with the names of their APIs, on one line."""
     return " ".join(f"{title}: {', '.join(str(row['name']) for row in rows)}." for title, rows in sections)
 
 
 def _table(
     history: History, shown: Sequence[Upgrade], by_key: Mapping[int | None, MessagePage]
 ) -> Mapping[str, object]:
-    """Return the releases that have a page, newest first, and for each decisive release the accepted versions of each
-    API.
+    """Return the releases that have a page, newest first, and the accepted versions of each API in each decisive
+    release.
     """
     listed = [(short(one.release), f"{one.release}.html", _summary(one)) for one in reversed(shown)]
     apis = negotiations(history)
@@ -93,7 +93,7 @@ def _table(
 def _accepted(
     history: History, release: str, by_key: Mapping[int | None, MessagePage]
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield every API of a release, by key: name, page and versions."""
+    """Yield the name, page and versions of every API in a release, by key."""
     for key, api in sorted(history.releases[release].items()):
         yield api.name, by_key[key].path if key in by_key else "", range_cell(api)
 
@@ -123,7 +123,7 @@ def _sections(
 
 
 def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str, str, Sequence[int]]]:
-    """Yield the changes of request and response in the new versions of an API, with a link to the comparison and the
+    """Yield the request and response changes in the new versions of an API, with a link to the comparison and the
     proposals.
     """
     for view in page.messages if page else ():

@@ -1,4 +1,4 @@
-"""Releases as pages show them: the treatment of each version, and the changes since the release before."""
+"""Releases on pages: the status of each version, and the changes since the previous release."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from kwirec.versions import runs_text
 
 @dataclass(frozen=True)
 class Cell:
-    """Neighbouring releases that treat a version alike: it is ``accepted``, ``deprecated``, ``unstable``, ``refused``
-    though advertised, ``not published``, or ``none``. ``width`` is the number of columns."""
+    """Neighbouring releases in which a version has the same status: ``accepted``, ``deprecated``, ``unstable``,
+    ``refused`` (though advertised), ``not published`` or ``none``. ``width`` is the number of columns."""
 
     span: str
     width: int
@@ -25,8 +25,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Grid:
-    """The treatment of all versions of a message. Neighbouring releases that treat each version alike are one column,
-    which has the name of the first."""
+    """The status of all versions of a message. Neighbouring releases with the same statuses share a column, which is
+    named after the first of them."""
 
     columns: Sequence[str]
     rows: Sequence[tuple[int, Sequence[Cell]]]
@@ -34,8 +34,8 @@ class Grid:
 
 @dataclass(frozen=True)
 class ApiChange:
-    """The changes of an API in a release: versions that it ``added``, ``removed`` or ``deprecated``, and versions
-    that became ``stable`` or are ``unstable`` now. All are ranges as text, empty for none.
+    """The changes to an API in a release: versions that were ``added``, ``removed`` or ``deprecated``, and versions
+    that became ``stable`` or ``unstable``. All are ranges as text, or empty.
     """
 
     key: int
@@ -51,7 +51,7 @@ class ApiChange:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """A release with its changes since the release before, which is ``None`` for the oldest."""
+    """A release with its changes since the previous release, which is ``None`` for the oldest release."""
 
     release: str
     before: str | None
@@ -76,11 +76,11 @@ class Releases:
 
     @property
     def newest(self) -> str:
-        """The name of the newest release; empty if none is known."""
+        """The name of the newest release, or an empty text if no release is known."""
         return self.names[-1] if self.names else ""
 
     def grid(self, matrix: MessageMatrix) -> Grid:
-        """Return the treatment of every version of a message by each release."""
+        """Return the status of every version of a message in each release."""
         message = matrix.message
         found: dict[int, Mapping[str, str]] = {}
         for version in matrix.shapes:
@@ -101,11 +101,11 @@ class Releases:
             yield Cell(in_words(span_text((start, end))), width, status)
 
     def status(self, key: int | None, version: int, release: str) -> str:
-        """Return the treatment of an API's version by a release, as in :class:`Cell`."""
+        """Return the status of an API version in a release, as in :class:`Cell`."""
         return self._statuses(key, version)[release]
 
     def _statuses(self, key: int | None, version: int) -> Mapping[str, str]:
-        """Return the treatment of an API's version by every release."""
+        """Return the status of an API version in every release."""
         if (key, version) not in self._found:
             apis = ((name, self._known[name].apis.get(-1 if key is None else key)) for name in self.names)
             found = {name: "none" if api is None else api.status(version) for name, api in apis}
@@ -113,7 +113,7 @@ class Releases:
         return self._found[key, version]
 
     def first(self, key: int | None, version: int) -> str:
-        """Return the first release that accepts a version of an API; empty if none does."""
+        """Return the first release that accepts an API version, or an empty text if no release does."""
         statuses = self._statuses(key, version).items()
         return next((name for name, status in statuses if status in ("accepted", "deprecated")), "")
 
@@ -128,7 +128,7 @@ class Releases:
 
 
 def in_words(spans: str) -> str:
-    """``2.2.2..2.3.1 4.0.0`` → ``2.2.2 to 2.3.1, 4.0.0``"""
+    """Return ranges of releases in words: ``2.2.2..2.3.1 4.0.0`` → ``2.2.2 to 2.3.1, 4.0.0``."""
     return spans.replace(" ", ", ").replace("..", " to ")
 
 

@@ -1,7 +1,7 @@
-"""Remarks about versions in the comments of a definition: ``// Version 3 adds the epoch.`` is history of version 3.
+"""Remarks about versions in the comments of a definition, such as ``// Version 3 adds the epoch.``
 
-A statement starts with its versions, as in "Versions 1 and 2 are the same" or "Starting in version 4, …", and goes on
-up to the next statement, a list, or the end of the paragraph.
+A remark starts with its versions, as in "Versions 1 and 2 are the same" or "Starting in version 4, …", and extends to
+the next remark, a list, or the end of the paragraph.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ITEM = re.compile(r"[-*•]\s")
 
 
 def remarks(message: MessageDecl, versions: Collection[int]) -> Mapping[int, Sequence[str]]:
-    """Return the statements about each of these versions of a message, in their order."""
+    """Return the remarks about each of these versions of a message, in the order of the comments."""
     found: dict[int, list[str]] = {}
     for statement in statements(_paragraphs(_lines(message))):
         begin = _BEGIN.match(statement)
@@ -35,7 +35,7 @@ def remarks(message: MessageDecl, versions: Collection[int]) -> Mapping[int, Seq
 
 
 def statements(paragraphs: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the statements in paragraphs of lines."""
+    """Yield the remarks in the paragraphs of ``lines``."""
     for paragraph in paragraphs:
         statement = ""
         for sentence in _SENTENCE.split(" ".join(paragraph)):
@@ -66,7 +66,7 @@ def _nodes(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[Comment
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
-    """Yield lines up to an empty line, without lists and without the words before a list that end in a colon."""
+    """Yield paragraphs, without lists or the words ending in a colon before them."""
     paragraph: list[str] = []
     is_list = False
     for line in (" ".join(text.split()) for text in lines):
@@ -85,7 +85,7 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
 
 
 def _versions(text: str, versions: Iterable[int]) -> list[int]:
-    """Those of the versions that ``1, 3-5 and 7`` names."""
+    """Return the versions that a text such as ``1, 3-5 and 7`` names."""
     named: list[VersionRange] = []
     for match in _NUMBER.finditer(text):
         number = int(match["number"])

@@ -1,7 +1,7 @@
 """Renders pages.
 
-All texts come from definitions or recorded bytes, and so are untrusted. Jinja escapes HTML. Before that, characters
-that a browser would act on or hide, such as control and direction characters, are replaced.
+All texts come from definitions or recorded bytes, so they are untrusted. Jinja escapes HTML. Before that, characters
+that a browser would interpret or hide, such as control and direction characters, are replaced.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from kwirec.guide import anchor
 
 
 def visible(value: Any) -> Any:
-    """Return a text with its lines and every other character visible. Return other values as they are."""
+    """Return a text in which all characters except line breaks are visible. Return other values unchanged."""
     if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
         return value
     return "\n".join(map(printable, value.split("\n")))
 
 
 def embedded(text: str) -> Markup:
-    """JSON for a ``script`` element, which nothing in it can end."""
+    """Return JSON for a ``script`` element that cannot end the element."""
     json.loads(text)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 @lru_cache(4096)
 def breakable(name: str, width: int = 12) -> Markup:
-    """Return a name, which may be broken between its words if it is longer than ``width``."""
+    """Return a name that browsers may break between its words if it is longer than ``width``."""
     words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > width else [visible(name)]
     return Markup("<wbr>").join(words)
 
 
 def coded(text: str) -> Markup:
-    """Return a description, in which words between backticks are code, and names of proposals are links."""
+    """Return a description in which words between backticks are code and proposal names are links."""
     pieces = enumerate(re.split(r"`([^`\n]+)`", text))
     code = Markup("<code>{}</code>")
     return Markup().join(code.format(visible(piece)) if at % 2 else _linked(piece) for at, piece in pieces)
@@ -68,7 +68,7 @@ def named(pieces: Iterable[tuple[str, str, str]]) -> Markup:
 
 
 def literal(text: str) -> Markup:
-    """Return a long text for an element, in which quotation marks need no escape."""
+    """Return a long text for an element, without escaping quotation marks."""
     text = str(visible(text))
     return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
@@ -94,5 +94,5 @@ ENVIRONMENT.filters |= {
 
 
 def render(template: str, **context: object) -> str:
-    """Return the text of ``templates/guide/TEMPLATE``."""
+    """Return the rendered text of ``templates/guide/TEMPLATE``."""
     return ENVIRONMENT.get_template(f"guide/{template}").render(**context)

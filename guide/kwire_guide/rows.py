@@ -1,8 +1,8 @@
-"""A layout as rows, one for each field in the order of the grammar: what all views of a version share.
+"""A layout as rows, one per field in the order of the grammar. All views of a version use them.
 
-A row names its field by a *place*, such as ``topics.partitions.fetch_offset``: the attributes of generated classes
-from the message down, without indexes. A place is the anchor of the field on its page, and means the same field in
-all versions.
+A row identifies its field by a *place*, such as ``topics.partitions.fetch_offset``: the attributes of generated
+classes from the message down, without indexes. A place is the anchor of the field on its page, and identifies the
+same field in all versions.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ TAG_BUFFER = "TAG_BUFFER"
 
 @dataclass(frozen=True)
 class Row:
-    """A field of one layout. ``type`` is complete: rows of equal types, tags and defaults are coded alike.
+    """A field of a layout. Fields with equal ``type``, tag and default have the same encoding.
 
-    ``size`` is the number of bytes, followed by ``+`` if it is the minimum. ``parts`` are the names of the fields of
-    a struct, without tagged fields. ``closed`` marks that a section of tagged fields ends the struct. ``default`` is
-    ``None`` for a field without a tag, because only the defaults of tagged fields affect bytes.
+    ``size`` is the number of bytes, followed by ``+`` if it is a minimum. ``parts`` has the names of a struct's
+    untagged fields. ``closed`` is true if a section of tagged fields ends the struct. ``default`` is ``None`` for a
+    field without a tag, because only the defaults of tagged fields affect bytes.
     """
 
     place: str
@@ -49,12 +49,12 @@ class Row:
 
     @property
     def label(self) -> str:
-        """The name as in the grammar: ``cluster_id<tag 0>``."""
+        """The name in the grammar, such as ``cluster_id<tag 0>``."""
         return self.name if self.tag is None else f"{self.name}<tag {self.tag}>"
 
     @property
     def shown(self) -> str:
-        """The type, and the tag if there is one."""
+        """The type and, for a tagged field, the tag."""
         return self.type if self.tag is None else f"{self.type} · tag {self.tag}"
 
     @property
@@ -84,15 +84,13 @@ def _row(place: str, field: FieldLayout | TagLayout) -> Row:
 
 
 def shown(field: FieldLayout) -> str:
-    """Return a field in the line of its struct: in brackets if it is an array."""
+    """Return a field as the line of its struct shows it, in brackets if it is an array."""
     name = python_name(field.name)
     return f"[{name}]" if isinstance(field.kind, ArrayKind) else name
 
 
 def type_text(kind: Kind) -> str:
-    """Return the type as the grammar writes it, such as ``COMPACT_NULLABLE_ARRAY of INT32``, or ``STRUCT`` for a
-    struct.
-    """
+    """Return the type in the grammar, such as ``COMPACT_NULLABLE_ARRAY of INT32``, or ``STRUCT`` for a struct."""
     match kind:
         case ScalarKind():
             return SCALAR_NAMES[kind.text]
@@ -112,9 +110,7 @@ def size_text(field: FieldLayout | TagLayout) -> str:
 
 
 def size(kind: Kind) -> tuple[int, bool]:
-    """Return the minimum bytes of a value, and whether all values have this size. Nulls and empty arrays are
-    small.
-    """
+    """Return the minimum size of a value in bytes, for nulls and empty arrays, and whether all values have this size."""
     match kind:
         case ScalarKind():
             return kind.width, True

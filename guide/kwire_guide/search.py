@@ -1,6 +1,6 @@
-"""The index of the search box: each message, field, enum, error, type, release, KIP and heading.
+"""The index of the search box: all messages, fields, enums, errors, types, releases, KIPs and headings.
 
-A script sets it, because pages that are opened as files can load scripts and nothing else.
+A script sets it, because pages that are opened as files can load only scripts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kwirec.versions import runs_text
 
 
 class Group(IntEnum):
-    """The groups in which the page shows what it finds."""
+    """The groups of search results."""
 
     CHAPTER = 0
     API = 1
@@ -30,11 +30,11 @@ class Group(IntEnum):
 
 
 Entry = tuple[str, str, str, str, str, int, Group]
-"""Path with anchor, name, where it is, other words that find it, what it says, how much it counts, and its group."""
+"""An entry: its path with anchor, name, location, further search words, text, weight and group."""
 
 
 def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence[OtherPage]) -> str:
-    """Return a script that sets ``window.kwireSearch``: entries, fields, synonyms, and the headers of requests."""
+    """Return a script that sets ``window.kwireSearch`` to the entries, fields, synonyms and request headers."""
     entries = [
         *_messages(pages),
         *_enums(inputs, pages),
@@ -53,7 +53,7 @@ def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence
 
 
 def _shortened(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield the entries, and in place of a path only its anchor if the page is that of the entry before."""
+    """Yield the entries. If an entry has the same page as the previous entry, replace its path with the anchor."""
     before = ""
     for entry in entries:
         page, sign, anchor = entry[0].partition("#")
@@ -70,8 +70,8 @@ def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
 
 
 def _fields(pages: Sequence[MessagePage]) -> Iterator[tuple[str, tuple[str, Sequence[tuple[str, str, str]]]]]:
-    """Yield for each message the beginning of its anchors, its name, and the place, former names and meaning of each
-    field, of which the script makes entries.
+    """Yield for each message the prefix of its anchors, its name, and the place, former names and description of each
+    field. The script makes entries of them.
     """
     for page in pages:
         for view in page.messages:
@@ -80,8 +80,8 @@ def _fields(pages: Sequence[MessagePage]) -> Iterator[tuple[str, tuple[str, Sequ
 
 
 def _headers(pages: Sequence[MessagePage]) -> Iterator[tuple[int, tuple[str, str, int, str]]]:
-    """Yield for each API key the page, the name, the oldest version, and the request header of each version, a digit
-    each.
+    """Yield for each API key the page, the name, the oldest version, and the request header version of each version
+    as a digit.
     """
     for page in pages:
         message = page.messages[0].message
@@ -139,7 +139,7 @@ def _tables(others: Sequence[OtherPage]) -> Iterator[Entry]:
 
 
 def _parts(release: str) -> Iterator[str]:
-    """Yield a release and its line: ``4.0.1`` and ``4.0``."""
+    """Yield a release and its line, such as ``4.0.1`` and ``4.0``."""
     yield release
     yield ".".join(release.split(".")[:2])
 

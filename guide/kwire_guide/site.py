@@ -1,4 +1,4 @@
-"""All pages of the guide as artifacts, and their files."""
+"""Emits and writes all files of the guide."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ from kwirec.guide import part_of
 from kwirec.ir.schema import MessageKind
 
 MISSING = OtherPage(path="404.html", title="No such page", kind=Kind.TABLE, template="missing.html.jinja")
-"""The page that servers show in place of pages that do not exist, at any address below the site's."""
+"""The page that servers return for missing pages, at any address below the site."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of finished pages and of all pages."""
+"""Called with the number of finished pages and the total."""
 
 
 def write_site(
@@ -130,7 +130,7 @@ def _message_pages(inputs: Inputs, releases: Releases) -> Iterator[MessagePage]:
 
 
 def title_of(group: ModuleGroup) -> str:
-    """Return the API or record type of a module: its messages without ``Request``, ``Response``, ``Key`` and
+    """Return the API or record type of a module: its message name without ``Request``, ``Response``, ``Key`` or
     ``Value``.
     """
     first = group.messages[0]

@@ -1,7 +1,7 @@
-"""Words that readers use in place of the guide's: ``guide/search.txt`` in a folder of definitions.
+"""Synonyms for the search: ``guide/search.txt`` in a folder of definitions.
 
-A line is ``exactly once = transactions``: a search for the words on the left also searches for those on the right.
-Empty lines and lines that begin with ``#`` mean nothing.
+With a line ``exactly once = transactions``, a search for the words on the left also searches for the words on the
+right. Empty lines and lines that begin with ``#`` are ignored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Synonyms = Mapping[str, str]
 
 
 def read_synonyms(paths: Iterable[Path]) -> Synonyms:
-    """Return the synonyms of all folders. Raises ``ValueError``, which names file and line."""
+    """Return the synonyms of all folders. Raise ``ValueError``, which names the file and line."""
     found: dict[str, str] = {}
     for file in (path / "guide" / FILE for path in paths if (path / "guide" / FILE).is_file()):
         for number, line in enumerate(read_regular(file).decode("utf-8", "replace").splitlines(), 1):

@@ -1,5 +1,5 @@
-"""Values made up for a message: bytes to show where no real frame is known. Every field is set, every array has one
-element, and numbers are small; strings hold the name of their field."""
+"""Generates bytes for messages without a recorded frame. Every field is set, every array has one element, numbers are
+small, and strings contain the name of their field."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from kwire.uuids import Uuid
 from kwire_rules import SIZES
 
 LONGEST = 12
-"""Characters of a made-up string."""
+"""Maximum characters of a generated string."""
 
 
 def synthetic_bytes(cls: type[Message], version: int, given: Mapping[str, int | str] | None = None) -> bytes:
-    """Return the bytes of a message; ``given`` has the values of fields at the top, for headers."""
+    """Return the bytes of a message. ``given`` has values of top-level fields, for headers."""
     message: Message = _Values(version).of(cls)
     for field in present_fields(cls, version):
         if given and field.defined_name in given:

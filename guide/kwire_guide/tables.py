@@ -1,4 +1,4 @@
-"""Pages that are tables: types, errors and enums."""
+"""Pages with tables of types, errors and enums."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ NOTES = (
     ("tag", "tag 0", "The field is in the tagged fields at the end of its struct, if its value is not the default."),
     ("null", "null since 12", "Older versions cannot write null for this field."),
 )  # fmt: skip
-"""Notes on fields: the anchor, the note, and its meaning."""
+"""The anchor, the text and the meaning of each note on fields."""
 
 
 def table_pages(
     schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage], releases: Container[str] = ()
 ) -> Iterator[OtherPage]:
-    """Yield the page of types, and the pages of errors and enums if any exist. ``releases`` have pages."""
+    """Yield the page of types, and the pages of errors and enums if any exist. ``releases`` are releases with
+    pages.
+    """
     types, varints = list(type_rows()), list(varint_rows())
     yield table_page("types.html", "Types", "types.html.jinja", types=types, varints=varints, notes=NOTES)
     if errors:
@@ -44,7 +46,7 @@ def table_pages(
 
 
 def uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]]:
-    """Return the fields of every enum, each with its link."""
+    """Return the fields that use each enum, with their links."""
     found: dict[str, list[tuple[str, str]]] = {}
     for page in pages:
         for view in page.messages:
@@ -56,7 +58,7 @@ def uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]
 
 
 def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[dict[str, object]]:
-    """Yield every error, with the APIs that answer with it: those that list it, and those whose examples have it."""
+    """Yield every error with the APIs that list it or return it in an example."""
     seen: dict[str, dict[str, str]] = {}
     for page in pages:
         for listed in page.errors:

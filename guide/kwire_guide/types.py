@@ -1,4 +1,4 @@
-"""The types of the wire, with worked bytes."""
+"""The wire types with example bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kwire_rules import CODES, INTEGER_RANGES, SIZES
 
 @dataclass(frozen=True)
 class TypeRow:
-    """A type; ``examples`` are values and their bytes as hexadecimal digits."""
+    """A type. ``examples`` has values with their bytes in hex."""
 
     name: str
     size: str
@@ -25,7 +25,7 @@ class TypeRow:
 
 
 def type_rows() -> Iterator[TypeRow]:
-    """Yield all types, as grammars name them."""
+    """Yield all types under their names in grammars."""
     yield TypeRow(
         "BOOLEAN", "1", "0 is false, 1 is true. Readers take any other byte as true.", _packed("bool", True, False)
     )
@@ -98,7 +98,7 @@ def _forms(
 
 
 def varint_rows() -> Iterator[tuple[int, str, str, str]]:
-    """Yield numbers in binary, in groups of seven bits, and as bytes."""
+    """Yield numbers in binary, in groups of seven bits, and as varint bytes."""
     for number in (1, 127, 128, 300, 16384):
         groups = [f"{(number >> shift) & 127:07b}" for shift in range(0, max(number.bit_length(), 1), 7)]
         yield number, f"{number:b}", " ".join(groups), _uvarint(number).hex(" ")
