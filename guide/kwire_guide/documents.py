@@ -54,7 +54,7 @@ def read_documents(paths: Iterable[Path]) -> list[Document]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files of a path, each with the number of folders from the given folder, inclusive, down to the file."""
+    """Yield the files of a path, each with the number of folders from the given folder, inclusive, to the file."""
     if not path.is_dir():
         yield path, 0
         return

@@ -160,7 +160,7 @@ class Examples:
         return message_class(layout, version, self.classes.get(layout.message, {}))
 
     def header(self, message: Message, version: int) -> tuple[type[RuntimeMessage] | None, dict[str, int | str]]:
-        """Return the header class of a message and values for the header's fields, or ``None`` without a definition."""
+        """Return the header class of a message and values for its fields, or ``None`` without a definition."""
         name = "RequestHeader" if message.kind is MessageKind.REQUEST else "ResponseHeader"
         header_version = header_versions(message).get(version)
         number = -1 if header_version is None else header_version

@@ -30,9 +30,9 @@ class FieldRow:
     """A field with the facts that do not depend on the version.
 
     For tagged fields, ``default`` includes implicit defaults, because these determine whether the field is written.
-    ``nullable`` gives the versions since which the field may be null, unless it always was nullable. ``notes`` has
-    short notes, each with the anchor of its explanation on the types page. ``former`` has the former names. ``enum``
-    names the values.
+    ``nullable`` is a note on the versions in which the field may be null, or empty if these are all or none.
+    ``notes`` has short notes, each with the anchor of its explanation on the types page. ``former`` has the former
+    names. ``enum`` names the values.
     """
 
     place: str

@@ -143,9 +143,7 @@ class MessageView:
 
     @cached_property
     def lost(self) -> Sequence[tuple[str, VersionRange, str]]:
-        """Fields that some versions lack, with the versions that have them and the effect of writing the other
-        versions.
-        """
+        """Fields that some versions lack, with the versions that have them and the effect of writing the others."""
         partial = self.matrix.fields_of_some_versions()
         return [(path.replace("[]", ""), versions, effect) for path, versions, effect in partial]
 
@@ -243,9 +241,8 @@ class MessageView:
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
-        """Return the command that decodes an example, without its bytes. A body without a header gets its own
-        options.
-        """
+        """Return the command that decodes an example, without its bytes. A body without a header needs other
+        options."""
         kafka = self.package == KAFKA or (not self.package and bool(example.body))
         start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
         if not example.body:

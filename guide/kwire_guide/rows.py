@@ -110,7 +110,7 @@ def size_text(field: FieldLayout | TagLayout) -> str:
 
 
 def size(kind: Kind) -> tuple[int, bool]:
-    """Return the minimum size of a value in bytes, for nulls and empty arrays, and whether all values have this size."""
+    """Return the size of the smallest value (null or empty) in bytes, and whether all values have this size."""
     match kind:
         case ScalarKind():
             return kind.width, True
