@@ -1,4 +1,4 @@
-"""Commands for maintainers that bring new releases of Kafka; nothing of it is part of the package."""
+"""Maintainers' commands for new Kafka releases. They are not part of the package."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Locate the classes of a release: Kafka moves classes between packages, and our Java sources import them."""
+"""Locates the classes of a release, because Kafka moves classes that our Java sources import between packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ IMPORT = re.compile(r"^import (org\.apache\.kafka\.[\w.]+)\.(\w+);$", re.MULTILI
 
 
 def packages(jar: Path) -> dict[str, set[str]]:
-    """Return the packages that have a class of a name, for all classes of a jar."""
+    """Return the packages of the classes in a jar, by class name."""
     found: dict[str, set[str]] = {}
     with zipfile.ZipFile(jar) as archive:
         for name in archive.namelist():
@@ -22,7 +22,7 @@ def packages(jar: Path) -> dict[str, set[str]]:
 
 
 def qualified(found: Mapping[str, set[str]], name: str, package: str = "") -> str:
-    """Return the class ``name`` with its package: ``package`` if that has it, or the only one that has it."""
+    """Return the qualified name of the class ``name``, in ``package`` or else in the only package that has it."""
     there = found.get(name, set())
     if package not in there:
         if len(there) != 1:
@@ -34,5 +34,5 @@ def qualified(found: Mapping[str, set[str]], name: str, package: str = "") -> st
 
 
 def relocated(source: str, found: Mapping[str, set[str]]) -> str:
-    """Java source whose imports of Kafka's classes are from the packages that have them."""
+    """Return Java source whose imports name the current packages of Kafka's classes."""
     return IMPORT.sub(lambda statement: f"import {qualified(found, statement[2], statement[1])};", source)

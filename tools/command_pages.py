@@ -23,7 +23,7 @@ commands.
 
 
 def command_pages() -> dict[str, str]:
-    """Return the text of each page by the name of its file."""
+    """Return the text of each page, by file name."""
     pages: dict[str, str] = {}
     index = [INDEX]
     for program, commands in PROGRAMS.items():
@@ -55,7 +55,7 @@ def _page(command: click.Command, name: str, parent: click.Context) -> Iterator[
 
 
 def _row(option: click.Option, context: click.Context) -> tuple[str, str, str]:
-    """Return the names of an option, its value, and its meaning with the default and the limits."""
+    """Return an option's names, value, and meaning with the default and limits."""
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     extra = option.get_help_extra(context)
     kind = "NUMBER" if isinstance(option.type, NUMBERS) and not option.metavar else option.make_metavar(context)
@@ -74,7 +74,7 @@ def _row(option: click.Option, context: click.Context) -> tuple[str, str, str]:
 
 
 def _text(help_text: str | None) -> str:
-    """Return the paragraphs of a help text. Those after a backspace keep their lines, as a block of text."""
+    """Return the paragraphs of a help text. Paragraphs after a backspace keep their lines, as a text block."""
     paragraphs = inspect.cleandoc(help_text or "").split("\n\n")
     return "\n\n".join(
         f"```text\n{text.removeprefix(chr(8)).strip(chr(10))}\n```" if text.startswith("\b") else text

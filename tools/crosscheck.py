@@ -1,8 +1,8 @@
 """Compares franz-go's definitions with the union: ``make crosscheck``.
 
-The check brings the definitions from franz-go's repository at :data:`COMMIT`. They are not part of this repository.
-``REPOSITORY=`` names a local clone instead, and ``COMMIT=`` another commit. Every version of a message in both sets
-must have the same bytes. :data:`KNOWN` lists the exceptions and names who is right.
+The check fetches the definitions from franz-go's repository at :data:`COMMIT`. They are not part of this repository.
+``REPOSITORY=`` names a local clone instead, and ``COMMIT=`` another commit. Every message version in both sets must
+have the same bytes. :data:`KNOWN` lists the exceptions and which side is right.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ NAMES = {
     "ConsumerMemberAssignment": "ConsumerProtocolAssignment",
     "ControlRecordKey": "ControlRecordTypeSchema",
 }
-"""Records that franz-go calls otherwise than Kafka. Requests and responses are found by their api key."""
+"""Kafka's names of records that franz-go names differently. Requests and responses are paired by api key."""
 
 EARLY = "Kafka has the tag from a later version on, and franz-go's notation cannot say from which"
 KAFKA = "Kafka"
-"""Its own classes write what the union says: ``make conformance`` compares them."""
+"""Kafka is right: its own classes write the bytes of the union, as ``make conformance`` proves."""
 CODE = "Kafka, by its own classes: make conformance-code"
 
 
 @dataclass(frozen=True)
 class Known:
-    """A difference that is explained: the message, the versions and the field in which the bytes part."""
+    """An explained difference: the message, the versions, and the first field with different bytes."""
 
     message: str
     versions: str
@@ -94,9 +94,8 @@ KNOWN = (
 
 
 def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
-    """Return a new folder with franz-go's definitions at ``commit`` of a repository, given by address or path.
-
-    Raises ``CalledProcessError``.
+    """Return a new folder with franz-go's definitions at ``commit`` of a repository, given by address or path. Raise
+    ``CalledProcessError``.
     """
     git = ("git", "-C", str(folder))
     if not (folder / ".git").exists():
@@ -110,7 +109,7 @@ def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
 
 
 def compare(folder: Path, union: Path) -> tuple[Schema, LayoutComparison]:
-    """franz-go's schema, and how it differs from the union. Exits with the findings if either has errors."""
+    """Return franz-go's schema and its differences from the union. Exit with the findings if either has errors."""
     report = Report()
     mine, theirs = (load([path], report).schema for path in (union, folder))
     if report.has_errors():
@@ -122,7 +121,7 @@ def compare(folder: Path, union: Path) -> tuple[Schema, LayoutComparison]:
 
 
 def unexplained(found: LayoutComparison) -> Iterator[str]:
-    """Yield differences that the list of known differences lacks, and entries of the list without a difference."""
+    """Yield differences that are not known, and known differences that do not occur."""
     for one in found.parting:
         if not any(known.explains(one) for known in KNOWN):
             yield f"not explained: {one}"

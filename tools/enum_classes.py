@@ -1,7 +1,7 @@
-"""The classes of a release that keep named numbers, and which of them are enums of the union.
+"""The classes in a release that have named numbers, and which of them are enums of the union.
 
-:data:`SOURCES` lists the classes of the enums of the union. :data:`ELSEWHERE` lists classes whose numbers no field
-has. :func:`unknown` returns all other classes, which are new.
+:data:`SOURCES` lists the classes of the union's enums. :data:`ELSEWHERE` lists classes whose numbers do not occur in
+fields. :func:`unknown` returns all other classes, which are new.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ SOURCES: Mapping[str, Sequence[str]] = {
     "TransactionState": ["coordinator.transaction.TransactionState"],
     "ZkMigrationState": ["metadata.migration.ZkMigrationState"],
 }
-"""The classes of each enum, newest first; after ``#`` the pattern of the names of constants of a class that is none.
+"""The classes of each enum, newest first. For classes that are not enums, ``#`` and a pattern of constants follow.
 
 ``Acks`` and ``ConsumerMemberType`` are plain numbers in Kafka's code.
 """
@@ -85,23 +85,23 @@ ELSEWHERE: Mapping[str, str] = {
     r"controller\.metrics\.BrokerRegistrationState|metadata\.BrokerState": "shown as metrics",
     r"metadata\.properties\.MetaPropertiesVersion": "of the file meta.properties",
 }
-"""Patterns of classes with numbers that no field of a message has, and where they are instead."""
+"""Patterns of classes whose numbers do not occur in message fields, with the places where they occur."""
 
 TYPES = {"byte": "int8", "short": "int16", "int": "int32", "long": "int64"}
 NAME, VALUE = re.compile("[A-Z][A-Za-z0-9]*"), re.compile("[A-Za-z][A-Za-z0-9_]*")
 CONSTANTS = "static"
-"""The program prints this word in place of a field for constants of a class that is no enum."""
+"""The word that the program prints in place of a field for constants of a class that is not an enum."""
 ON_THE_WIRE = ("id", "code", "value", "type", CONSTANTS)
-"""Fields in which Kafka's classes keep the number on the wire."""
+"""Fields in which Kafka's classes store the number on the wire."""
 VAGUE = ("Type", "OpType", "Status", "State", "Kind", "Code")
-"""Names of nested classes that say nothing without the class around them."""
+"""Names of nested classes that have no meaning without the enclosing class."""
 
 
 @dataclass(frozen=True)
 class NumberedClass:
-    """A class with named numbers: ``name`` is without ``org.apache.kafka.``, ``keeps`` the field with the number.
+    """A class with named numbers. ``name`` omits ``org.apache.kafka.``, and ``keeps`` is the field with the number.
 
-    If the class is no enum, ``#`` and the pattern of the constants' names follow, as in :data:`SOURCES`.
+    If the class is not an enum, ``#`` and the pattern of its constants follow, as in :data:`SOURCES`.
     """
 
     name: str
@@ -111,7 +111,7 @@ class NumberedClass:
 
     @property
     def short_name(self) -> str:
-        """The name that an enum of the union would have."""
+        """The name that the enum would have in the union."""
         cls, _, pattern = self.name.partition("#")
         if pattern:
             return "".join(word.capitalize() for word in pattern.removesuffix("_(.*)").split("_"))
@@ -120,10 +120,9 @@ class NumberedClass:
 
 
 def classes_of(folder: Path) -> list[NumberedClass]:
-    """Return all classes with named numbers in the jars of a release. ``folder`` also has the jars that they depend
-    on.
+    """Return all classes with named numbers in the jars of a release. ``folder`` also has their dependencies.
 
-    Runs ``java``, a JDK. Raises ``ValueError`` if it fails.
+    Run ``java`` from a JDK. Raise ``ValueError`` if it fails.
     """
     jars = [str(path) for path in sorted(folder.glob("kafka*.jar"))]
     if not jars:
@@ -136,7 +135,7 @@ def classes_of(folder: Path) -> list[NumberedClass]:
 
 
 def classes_in(said: str) -> list[NumberedClass]:
-    """Return the classes in the output of the program. Raises ``ValueError`` if the output does not have its form."""
+    """Return the classes in the output of the program. Raise ``ValueError`` for malformed output."""
     found: dict[str, NumberedClass] = {}
     constants: defaultdict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
     for line in said.splitlines():
@@ -151,7 +150,7 @@ def classes_in(said: str) -> list[NumberedClass]:
 
 
 def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[NumberedClass]:
-    """Yield groups of constants: by a pattern of :data:`SOURCES`, and bytes whose names begin with the same words."""
+    """Yield groups of constants that match a pattern of :data:`SOURCES`, and of bytes with the same first words."""
     patterns = [one.partition("#")[2] for classes in SOURCES.values() for one in classes if one.startswith(f"{cls}#")]
     names = sorted(name for name, (value_type, _) in constants.items() if value_type == TYPES["byte"])
     for _, group in groupby(names, lambda name: name.partition("_")[0]):
@@ -167,7 +166,7 @@ def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[Numb
 
 
 def of_the_union(classes: Sequence[NumberedClass]) -> dict[str, dict[str, int]]:
-    """Return the enums of :data:`SOURCES` that the release has, each from its newest class."""
+    """Return the enums of :data:`SOURCES` in the release, each from its newest class."""
     by_name = {one.name: one.values for one in classes}
     found: dict[str, dict[str, int]] = {}
     for name, candidates in SOURCES.items():
@@ -190,7 +189,7 @@ def unknown(classes: Sequence[NumberedClass]) -> list[NumberedClass]:
 
 
 def draft(one: NumberedClass) -> dict[str, Any] | None:
-    """Return the definition of an enum without descriptions, or ``None`` if the class lacks the facts for it."""
+    """Return the definition of an enum without descriptions, or ``None`` if the class lacks the necessary facts."""
     distinct = len(set(one.values.values())) == len(one.values)
     if one.keeps not in ON_THE_WIRE or not distinct or not NAME.fullmatch(one.short_name):
         return None

@@ -1,7 +1,7 @@
-"""Compares the enums in a release's own classes with the enums of the union.
+"""Compares the enums in a release's own classes with the union's enums.
 
-``python -m tools.enums [RELEASE]`` brings the jars of a release, by default the newest in the union, and prints the
-differences. The exit code is 1 if any exist.
+``python -m tools.enums [RELEASE]`` fetches the jars of a release, by default the newest in the union, and prints the
+differences. The exit code is 1 if there are differences.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from tools.enum_classes import NumberedClass, classes_of, draft, of_the_union, u
 from tools.maven import bring
 
 Numbers = Mapping[str, Mapping[str, int]]
-"""Enum → name → number."""
+"""The numbers of each enum, by name."""
 
 REMOVED = ("ControlRequestType", "ZkMigrationState")
-"""Enums whose classes went with ZooKeeper, in 4.0."""
+"""Enums whose classes were removed with ZooKeeper in 4.0."""
 
 BESIDE = {"AcknowledgeType": {"GAP": 0}, "LeaderRecoveryState": {"NO_CHANGE": -1}}
-"""Values that Kafka's code keeps beside the class."""
+"""Values that Kafka's code defines outside the class."""
 
 FORMERLY = {
     "ControlRecordType": {"QUORUM_REASSIGNMENT": 2, "LEADER_CHANGE": 3},
@@ -41,7 +41,7 @@ FORMERLY = {
 
 
 def numbers_of(folder: Path) -> Numbers:
-    """Return the enums of the release whose jars are in a folder. Runs ``java``, a JDK."""
+    """Return the enums of the release whose jars are in a folder. Run ``java`` from a JDK."""
     return of_the_union(classes_of(folder))
 
 
@@ -51,9 +51,9 @@ def numbers_in(schema: Schema) -> Numbers:
 
 
 def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool) -> Iterator[str]:
-    """Yield the values of a release that the union lacks or names otherwise.
+    """Yield the values of a release that the union lacks or names differently.
 
-    For the newest release, also yield the values that it lacks, and the classes that no list of ours has.
+    For the newest release, also yield the values that it lacks, and the classes that are not in our lists.
     """
     theirs = of_the_union(classes)
     for name, values in theirs.items():
@@ -70,9 +70,9 @@ def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool
 
 
 def take(union: Path, theirs: Numbers) -> list[str]:
-    """Add the values that enums of the union lack, and return their names. They have no description yet.
+    """Add the values that the union's enums lack, without descriptions, and return their names.
 
-    A number that has another name in the union stays as it is. :func:`differences` reports it.
+    A number with another name in the union does not change. :func:`differences` reports it.
     """
     added = []
     for path, enum in _files(union):
@@ -94,13 +94,13 @@ def take(union: Path, theirs: Numbers) -> list[str]:
 
 @dataclass(frozen=True)
 class NewEnum:
-    """A class of a release that no list of ours knows, and whether there is a draft of a definition."""
+    """A class of a release that is not in our lists, and whether its definition has been drafted."""
 
     origin: NumberedClass
     drafted: bool
 
     def __str__(self) -> str:
-        """Describe the work that is left."""
+        """Describe the remaining work."""
         name, lists = self.origin.short_name, "`tools/enum_classes.py`"
         if self.drafted:
             return (
@@ -115,11 +115,10 @@ class NewEnum:
 
 
 def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
-    """Write drafts of enums for the classes that no list has, as far as the classes have the facts, and return them
-    all.
+    """Draft enums for the classes that are not in our lists, if they have the necessary facts, and return all of
+    them.
 
-    The function adds new values to a draft of an earlier release. It drafts no class that has the name of another
-    enum.
+    New values are added to the draft of an earlier release. Classes with the name of another enum are not drafted.
     """
     found = []
     for one in unknown(classes):
@@ -139,14 +138,14 @@ def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
 
 
 def drop(union: Path, names: Collection[str]) -> None:
-    """Remove values from the union. ``names`` has the form that :func:`take` returns."""
+    """Remove values from the union. ``names`` are such as :func:`take` returns."""
     for path, enum in _files(union):
         enum["values"] = [value for value in enum["values"] if f"{enum['name']}.{value['name']}" not in names]
         path.write_text(definition_text(enum))
 
 
 def describe(union: Path, described: Path) -> None:
-    """Give the values in ``union`` the descriptions that they have in ``described``."""
+    """Copy the descriptions of values from ``described`` to ``union``."""
     about = {(enum["name"], one["name"]): one["about"] for _, enum in _files(described) for one in enum["values"]}
     for path, enum in _files(union):
         for value in enum["values"]:
@@ -155,7 +154,7 @@ def describe(union: Path, described: Path) -> None:
 
 
 def _files(union: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield the files of a union that define enums, with their content."""
+    """Yield the union's files that define enums, with their contents."""
     for path in sorted((union / "enums").glob("*.json")):
         yield path, json.loads(path.read_text())
 

@@ -1,7 +1,7 @@
-"""The error codes of a release, as its own class ``Errors`` says, and their place in ``errors.json``.
+"""The error codes in a release's own class ``Errors``, and their entries in ``errors.json``.
 
-``python -m tools.error_codes`` asks the classes of all releases, and writes which release was the first to have each
-code. ``make update`` does so for codes that are new.
+``python -m tools.error_codes`` queries the classes of all releases, and writes the first release with each code.
+``make update`` does the same for new codes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LINE = re.compile(r"(-?[0-9]{1,5}) ([A-Z][A-Z0-9_]*) (true|false)")
 
 BEFORE = {**dict.fromkeys((-1, *range(12)), "0.8.0"), 12: "0.8.1", **dict.fromkeys((14, 15, 16), "0.8.2")}
 """Error codes of releases before the class ``Errors``, which brokers adopted in 0.9: the constants of
-``kafka.common.ErrorMapping``. In 0.8.1 code 13 had another meaning, a stale epoch of a leader.
+``kafka.common.ErrorMapping``. In 0.8.1, code 13 had another meaning: a stale leader epoch.
 """
 
 LAST_OF_LINE = {
@@ -42,7 +42,7 @@ LAST_OF_LINE = {
     "2.0": "2.0.1",
     "2.1": "2.1.1",
 }
-"""Newest release of each line for which the union has no single releases."""
+"""Newest release of each line whose individual releases the union lacks."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class ErrorCode:
 
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
-    """Return all error codes of the release, by code. Runs ``java`` (JDK 11 or newer) with the jars."""
+    """Return all error codes of the release, by code. Run ``java`` (JDK 11 or newer) with the jars."""
     clients = jars.modules["clients"]
     path = os.pathsep.join(map(str, (clients, jars.logging)))
     with tempfile.TemporaryDirectory() as folder:
@@ -81,7 +81,7 @@ def read(path: Path) -> list[ErrorCode]:
 
 
 def write(path: Path, codes: list[ErrorCode]) -> None:
-    """Write an ``errors.json``, an error a line."""
+    """Write an ``errors.json`` with one error per line."""
     order = ("code", "name", "retriable", "since", "aliases", "about")
     fields = (
         {name: getattr(one, name) for name in order if name not in ("since", "aliases") or getattr(one, name)}
@@ -92,8 +92,8 @@ def write(path: Path, codes: list[ErrorCode]) -> None:
 
 
 def updated(known: list[ErrorCode], found: list[ErrorCode], release: str) -> list[ErrorCode]:
-    """Return ``known`` with the names and properties that ``found`` has in the newer ``release``. New codes have no
-    description yet.
+    """Return ``known`` with the names and properties of ``found`` in the newer ``release``. New codes lack a
+    description.
     """
     old = {one.code: one for one in known}
     fresh = {
@@ -108,7 +108,7 @@ def updated(known: list[ErrorCode], found: list[ErrorCode], release: str) -> lis
 
 
 def first_releases() -> dict[int, str]:
-    """Code → the first release that has it. Asks the classes of all releases."""
+    """Return the first release with each code, according to the classes of all releases."""
     first = dict(BEFORE)
     names = [name for name in read_history(UNION).names if name not in ("0.8.0", "0.8.1")]
     versions = {name: LAST_OF_LINE.get(name, name) for name in names}

@@ -1,13 +1,13 @@
-"""``python -m tools.examples`` picks the bytes that the protocol guide shows from recordings of real brokers.
+"""``python -m tools.examples`` selects examples for the protocol guide from recordings of real brokers.
 
-For every layout, and for every pair of layouts of a request and its response, it picks the bytes that show most
-fields, and the shortest among equals. Messages of more than 700 bytes are the last choice. It writes
-``message_defs/kafka/examples.jsonl`` with these kinds of examples:
+For every layout, and for every pair of request and response layouts, it selects the shortest bytes that show the most
+fields. Messages of more than 700 bytes are the last choice. It writes these kinds of examples to
+``message_defs/kafka/examples.jsonl``:
 
-- exchanges of a request and its response,
-- records of the logs of coordinators and of the metadata, without the numbers before the message,
+- requests with their responses,
+- records of coordinator logs and the metadata log, without the numbers before the message,
 - control records,
-- the bytes that members of groups embed in these.
+- the bytes that group members embed in these messages.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOGS = ROOT / "tests" / "data" / "logs"
 LONG = 700
 
 Recording = tuple[str, int, Sequence[tuple[str, bytes, Trace]]]
-"""The broker, the version, and the messages that belong together, with their names, bytes and traces."""
+"""The broker, the version, and related messages with their names, bytes and traces."""
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def exchanges() -> Iterator[Recording]:
-    """Yield every request that was answered, with its response."""
+    """Yield every answered request with its response."""
     for line in FRAMES.read_text("utf-8").splitlines():
         found = json.loads(line)
         if not found["response"]:
@@ -87,14 +87,14 @@ def exchanges() -> Iterator[Recording]:
 
 
 def records() -> Iterator[Recording]:
-    """Yield every message of stored records."""
+    """Yield every message in stored records."""
     for folder in sorted(LOGS.glob("*/__*-0")):
         release = folder.parent.name.partition("-")[0]
         for file in sorted(one.path for one in scan(folder)):
             for row in internal_records(PROTOCOL, file, topic=folder.name.removesuffix("-0")):
                 for message, version, raw in messages(row.record):
                     data = message.encode(version)
-                    if raw.endswith(data):  # not what another version of the reader writes otherwise
+                    if raw.endswith(data):  # skips bytes that another version writes differently
                         trace = trace_message(type(message), data, version)
                         yield release, version, ((type(message).__name__, data, trace),)
 
@@ -111,7 +111,7 @@ def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
 
 
 def body(trace: Trace, name: str, version: int) -> int:
-    """Return the index of the message's heading, or of the last span where the body has another version."""
+    """Return the index of the message's heading, or of the last span if the body has another version."""
     titles = (number for number, span in enumerate(trace.spans) if _is_title(span, name, version))
     return next(titles, len(trace.spans) - 1)
 

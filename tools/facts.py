@@ -1,7 +1,7 @@
-"""The facts in a release's definitions, which the tests store without descriptions and comments.
+"""The facts in a release's definitions, which the tests store without descriptions or comments.
 
-``tests/data/kafka_releases.zip`` has a bundle ``RELEASE.jsonl`` for each distinct content, named after the first
-release with this content. ``same.json`` maps the other releases to that first release.
+``tests/data/kafka_releases.zip`` has a bundle ``RELEASE.jsonl`` for each distinct set of facts, named after the first
+release that has it. ``same.json`` maps the other releases to that first release.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def stored(archive: Path = ARCHIVE) -> dict[str, str]:
 
 
 def store(bundles: dict[str, str], archive: Path = ARCHIVE) -> None:
-    """Write the bundles of all releases. The same bundles give the same file, byte for byte."""
+    """Write the bundles of all releases. Equal bundles give identical files."""
     first: dict[str, str] = {}
     same: dict[str, str] = {}
     for release in sorted(bundles, key=release_key):

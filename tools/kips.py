@@ -1,9 +1,8 @@
-"""``python -m tools.kips`` reads the numbers of Kafka's improvement proposals (KIPs) from comments of definitions.
+"""``python -m tools.kips`` reads the numbers of Kafka improvement proposals (KIPs) from comments in definitions.
 
-From a comment such as ``// Version 9 adds CurrentLeaderEpoch, as described in KIP-320.`` it keeps the fact that
-version 9 of the message belongs to KIP-320, and none of the words. It reads the newest 3.x, which still has the
-comments about versions that 4.0 removed, and the newest release. It writes ``message_defs/kafka/kips.json``, which
-the guide shows.
+From a comment such as ``// Version 9 adds CurrentLeaderEpoch, as described in KIP-320.`` it keeps only the fact that
+version 9 of the message belongs to KIP-320. It reads the newest 3.x release, which still has the comments about
+versions that 4.0 removed, and the newest release. It writes ``message_defs/kafka/kips.json``, which the guide shows.
 """
 
 from __future__ import annotations
@@ -48,9 +47,7 @@ def main() -> None:
 
 
 def kips(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each version that comments mention with its KIP. Lines until the next version belong to the same
-    version.
-    """
+    """Yield each version with its KIP from comments. Lines up to the next version belong to the same version."""
     versions: range = range(0)
     for line in text.splitlines():
         comment = line.strip().removeprefix("//").strip() if line.strip().startswith("//") else ""

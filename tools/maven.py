@@ -1,7 +1,7 @@
-"""Kafka's releases in Maven, and the jars of some of them, without their dependencies.
+"""Fetches Kafka's releases from Maven: their list, and the jars of some releases without their dependencies.
 
-Needs Java and ``mvn`` on the path. The modules of a release come from the POM of its broker, which lists the
-dependencies. :class:`Jars` names the modules that were not published. They are not an error.
+It needs Java and ``mvn`` on the path. The modules of a release come from the POM of its broker, which lists the
+dependencies. :class:`Jars` names unpublished modules, which are not an error.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tools import ROOT
 
 CACHE = ROOT / "build" / "releases"
 DIGESTS = ROOT / "tests" / "data" / "kafka_jars.sha256"
-"""The digests of jars, as ``sha256sum`` prints them: what a jar was when it was first used it must be ever after."""
+"""The digests of jars, in the format of ``sha256sum``. A jar must not change after its first use."""
 FIRST = "2.2.0"
 """The first release with definitions of all APIs."""
 SCALA_213 = (2, 4)
-"""The first line whose broker was compiled for Scala 2.13; those before are named after 2.12."""
+"""The first line whose broker was compiled for Scala 2.13. Earlier brokers are named after 2.12."""
 
 KAFKA = "org.apache.kafka"
 BESIDE_THE_BROKER = ("kafka-streams",)
-"""Modules with definitions on which the broker does not depend."""
+"""Modules with definitions that are not dependencies of the broker."""
 LOGGING = ("org.slf4j", "slf4j-api", "1.7.36")
-"""Kafka's classes need it to be loaded."""
+"""The logging library that Kafka's classes need when they are loaded."""
 MISSING = "missing.txt"
 _JAR = re.compile(rf"{re.escape(KAFKA)}:([\w.-]+):jar:([\w.]+)(?=[,: ])")
 
 QUICK = {"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""Maven runs for seconds: optimizing its own classes costs more time than it saves."""
+"""JVM options for Maven, which runs only for seconds, so that optimizing its classes does not pay off."""
 
 PROJECT = """\
 <project>
@@ -68,12 +68,12 @@ ITEM = """\
 
 
 class MavenError(Exception):
-    """Maven failed; the message is its output."""
+    """Maven failed. The message is its output."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module of Kafka in one release."""
+    """A Kafka module in a release."""
 
     name: str
     release: str
@@ -83,7 +83,7 @@ class Module:
 class Jars:
     """Jars of a release by module (``clients``, ``group-coordinator``, …; ``core`` is the broker).
 
-    ``missing`` has the modules that the broker depends on and that Maven lacks.
+    ``missing`` has the broker's dependencies that are not on Maven.
     """
 
     release: str
@@ -94,7 +94,7 @@ class Jars:
 
 
 def releases() -> list[str]:
-    """Return the final releases that Maven has from 2.2.0 on, oldest first."""
+    """Return the final releases on Maven from 2.2.0 on, oldest first."""
     pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
     mvn(pom, "dependency:tree", "--update-snapshots")  # which brings the list of all versions
     repository = mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
@@ -105,7 +105,7 @@ def releases() -> list[str]:
 
 
 def bring(wanted: Sequence[str]) -> list[Jars]:
-    """Return the jars of these releases. Maven brings those missing from the cache in two runs."""
+    """Return the jars of these releases. Maven fetches jars that are not cached, in two runs."""
     if absent := [release for release in wanted if not (CACHE / release).is_dir()]:
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
@@ -123,7 +123,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
 
 
 def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
-    """Copy the jar of the clients, of any version that Maven has, into ``folder`` in one run, and return the jars."""
+    """Copy the client jars of these versions from Maven into ``folder`` in one run, and return their paths."""
     copy([Module("kafka-clients", version) for version in versions], folder)
     check_digests(folder)
     found = {}
@@ -135,14 +135,12 @@ def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
 
 
 def copy(modules: Sequence[Module], folder: Path) -> None:
-    """Copy the jars of these modules into ``folder``, each release's into its own."""
+    """Copy the jars of these modules into ``folder``, with a subfolder per release."""
     mvn(_copying(modules, "jar", folder), "dependency:copy")
 
 
 def check_digests(folder: Path) -> None:
-    """Record the digests of jars that are used for the first time. Raise :class:`MavenError` if a digest has
-    changed.
-    """
+    """Record the digests of new jars. Raise :class:`MavenError` if the digest of a known jar has changed."""
     lines = DIGESTS.read_text().splitlines() if DIGESTS.exists() else []
     known = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.rglob("*.jar"))}
@@ -180,7 +178,7 @@ def _modules(broker: Module, folder: Path) -> Iterator[Module]:
 
 
 def _copy(modules: Sequence[Module], folder: Path) -> list[Module]:
-    """Copy the jars that Maven has into ``folder``, each release's into its own, and return the modules it lacks."""
+    """Copy the jars from Maven into ``folder``, with a subfolder per release, and return the unpublished modules."""
     missing: list[Module] = []
     while True:
         left = [module for module in modules if module not in missing]
@@ -194,7 +192,7 @@ def _copy(modules: Sequence[Module], folder: Path) -> list[Module]:
 
 
 def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
-    """Return the part of a POM that copies files of these modules and their dependencies."""
+    """Return the part of a POM that copies these modules and their dependencies."""
     items = [ITEM.format(KAFKA, one.name, one.release, kind, folder / one.release) for one in modules]
     if kind == "jar":
         items += [
@@ -204,14 +202,14 @@ def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
 
 
 def unpublished(said: str) -> frozenset[Module]:
-    """Return Kafka's modules that Maven lacks according to its output, without modules that it failed to reach."""
+    """Return the Kafka modules that Maven reports as missing, without modules that it failed to reach."""
     if "Could not find artifact" not in said and "was not found in" not in said:
         return frozenset()
     return frozenset(Module(*found) for found in _JAR.findall(said))
 
 
 def mvn(part: str, goal: str, *options: str) -> str:
-    """Return Maven's output for a project with this part. Raises :class:`MavenError`."""
+    """Return Maven's output for a project with this part. Raise :class:`MavenError`."""
     with tempfile.TemporaryDirectory() as project:
         Path(project, "pom.xml").write_text(PROJECT.format(part))
         command = ["mvn", "--batch-mode", "--quiet", "--strict-checksums", goal, *options]
@@ -233,5 +231,5 @@ def mvn(part: str, goal: str, *options: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Without the codes for colours that some versions of Maven print even into a pipe."""
+    """Remove the colour codes that some versions of Maven print even into a pipe."""
     return re.sub("\x1b\\[[0-9;]*m", "", text)

@@ -1,7 +1,7 @@
-"""The native build of this tree: what ``make native`` and native wheels hold.
+"""The native build of this tree, for ``make native`` and native wheels.
 
-Libraries lie next to the sources that they were made from, and Python prefers them. Tests refuse to start while a
-source differs from its library.
+Libraries are next to their sources, and Python prefers them. Tests refuse to start if a source has changed since its
+library was compiled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HOT: tuple[str, ...] = (
     *(f"connections/{name}" for name in ("batches", "connection", "error_codes", "exchange_rows", "frame_rows")),
     *("connections/request_context", "rows", "tls/decryption"),
 )
-"""The modules of kwire_inspect that are compiled: what touches each packet of a capture, and each frame."""
+"""The compiled modules of ``kwire_inspect``, which handle each packet and frame of a capture."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None) -> Build:
-    """Compile in place what native wheels hold, the runtime and all messages, or the runtime and ``modules``."""
+    """Compile in place: the runtime with all messages, as in native wheels, or the runtime with ``modules``."""
     return compile_in_place(
         RUNTIME,
         PACKAGE,
@@ -71,7 +71,7 @@ def clean() -> None:
 
 
 def stale() -> str:
-    """Why tests would not test the sources; empty if they do."""
+    """Return why tests would not test the sources, or an empty text if they would."""
     if not any(libraries(RUNTIME)):
         return ""
     changed = [str(path.relative_to(ROOT)) for path in outdated(WORK)]

@@ -1,9 +1,9 @@
 """Checks the facts of ``releases.json`` about releases before 2.2, which had no definitions: ``make
 conformance-older``.
 
-The check reads the first and the last release of each line. Their clients have a table of versions, which brokers use
-too. Brokers of 0.8 have a table in their own code. The broker's class ``KafkaApis`` names the APIs that it handles.
-Needs a JDK and Maven. The exit code is 0, 1 if something differs, or 2 if Maven or Java failed.
+The check reads the first and the last release of each line. The table of versions is in the clients, or for 0.8 in
+the broker. The broker's class ``KafkaApis`` names the APIs that it handles. The check needs a JDK and Maven. The exit
+code is 1 if something differs, 2 if Maven or Java failed, and otherwise 0.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from tools.maven import LOGGING, MavenError, Module, check_digests, copy
 PROGRAM = Path(__file__).with_name("OlderReleases.java")
 FIRST_OF_LINE = {line: f"{line}.0" for line in LAST_OF_LINE}
 WITHOUT_CLIENTS = {"0.8.0": "0.8.0", "0.8.1": "0.8.1.1"}
-"""Lines for which Maven has only the broker."""
+"""The last release of each line for which Maven has only the broker."""
 BROKER = {"0.8.0": "kafka_2.10", "0.8.1.1": "kafka_2.10"}
-"""Brokers that were not compiled for Scala 2.11."""
+"""Broker modules of releases that were not compiled for Scala 2.11."""
 SCALA = {"Offsets": "OffsetRequest", "Metadata": "TopicMetadataRequest", "Produce": "ProducerRequest"}
-"""The classes of requests that are not called after their keys."""
+"""The classes of requests that are not named after their API keys."""
 CLIENTS = re.compile(r"([0-9]+) ([A-Z_]+) ([0-9,]*) ([0-9,]*)")
 CONSTANT = re.compile(
     r"(?:iconst_|bipush +)([0-9]+)(?:\n.*(?:int2Integer|shortValue).*)*\n.*putfield .*Field (\w+):S"
 )
-"""A number that a constructor stores as a constant."""
+"""Matches a number that a constructor stores as a constant."""
 HANDLED = re.compile(r"(?:RequestKeys\$\.(\w+)Key:\(\)S|ApiKeys\.([A-Z_]+):)")
 
 Versions = frozenset[int]
 Facts = Mapping[int, tuple[Versions, Versions]]
-"""Versions that a broker accepts and versions that it advertises, by the key of the API."""
+"""Versions that a broker accepts and versions that it advertises, by API key."""
 
 
 def facts_of(release: str, folder: Path) -> Facts:
-    """Ask the classes of a release, whose jars are in ``folder``."""
+    """Return the facts in the classes of a release, whose jars are in ``folder``."""
     broker = folder / f"{BROKER.get(release, 'kafka_2.11')}-{release}.jar"
     clients = folder / f"kafka-clients-{release}.jar"
     accepted: dict[int, Versions] = {}
@@ -77,19 +77,19 @@ def _line(line: str) -> tuple[int, str, Versions, Versions]:
 
 
 def _constants(broker: Path, name: str) -> dict[str, int]:
-    """Return the numbers of a Scala object of ``kafka.api``, none if the object does not exist."""
+    """Return the numbers in a Scala object of ``kafka.api``, or nothing if the object does not exist."""
     return {name: int(number) for number, name in CONSTANT.findall(_javap(broker, f"kafka.api.{name}$"))}
 
 
 def _handled(broker: Path) -> Iterator[str]:
-    """Yield the names of APIs in the method ``handle`` of the broker, by its own keys or by keys of clients."""
+    """Yield the names of APIs in the broker's method ``handle``, which uses its own keys or the clients' keys."""
     method = _javap(broker, "kafka.server.KafkaApis").partition("  public void handle(")[2].partition("\n\n")[0]
     for own, of_clients in HANDLED.findall(method):
         yield own or of_clients
 
 
 def _javap(broker: Path, name: str) -> str:
-    """Return the code of a class as text, empty if the broker does not have the class."""
+    """Return the disassembled code of a class, or an empty text if the broker does not have the class."""
     command = ["javap", "-p", "-c", "-cp", str(broker), name]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
 

@@ -1,7 +1,7 @@
-"""Names the newest release wherever the README and the pages mean it: ``make docs`` runs it, and so does an update.
+"""Updates the newest release in the README and the pages. ``make docs`` and ``make update`` run it.
 
-A page means the newest release at the end of ``from 0.8.0 to`` or ``from 2.2.0 to``, in ``newer than Kafka``, and as
-the target of ``readiness`` in its examples.
+The newest release follows ``from 0.8.0 to``, ``from 2.2.0 to`` and ``newer than Kafka``, and is the target of
+``readiness`` in examples.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ NEWEST = re.compile(
 
 
 def pages() -> Iterator[Path]:
-    """Yield the README and all pages of ``docs``."""
+    """Yield the README and all pages in ``docs``."""
     yield ROOT / "README.md"
     yield from sorted((ROOT / "docs").glob("*.md"))
 
 
 def naming(newest: str, page: str) -> str:
-    """Return the text of a page in which the newest release is ``newest``."""
+    """Return the text of a page with ``newest`` as the newest release."""
     return NEWEST.sub(rf"\g<1>{newest}", page)
 
 

@@ -1,9 +1,9 @@
-"""Rehearses the next update: ``make rehearsal`` removes the newest release in a clone, and adds it again.
+"""Rehearses the next update: ``make rehearsal`` removes the newest release from a clone and adds it again.
 
 The clone of ``HEAD`` is in ``build/rehearsal``, and stays there if a file differs. :func:`remove` restores the state
-before that release, and ``make update`` adds the release. :func:`describe` copies the work of a person from ``HEAD``:
-descriptions, reasons and folders. Then every file must be as in ``HEAD``. Needs Maven and a JDK. The exit code is 0,
-1 if a file differs, with the difference printed, or 2 if a command failed or changes are not committed.
+before that release, and ``make update`` adds the release. :func:`describe` copies the manual work from ``HEAD``:
+descriptions, reasons and folders. Then every file must be as in ``HEAD``. The rehearsal needs Maven and a JDK. The
+exit code is 1 if a file differs, 2 if a command failed or changes are not committed, and otherwise 0.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ def main() -> int:
         print(_output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1"))
         print(f"{release} was given up and taken in again, and not every file is as it was: see {DIFFERENCES}")
         return 1
-    shutil.rmtree(CLONE)  # with its environment it is large
+    shutil.rmtree(CLONE)  # the clone is large because of its environment
     print(f"{release} was given up and taken in again: every file is as it was")
     return 0
 
 
 def newest_two(union: Path) -> tuple[str, str]:
-    """Return the newest release that was merged, and the release before it."""
+    """Return the two newest merged releases, newest first."""
     before, newest = read_history(union).merged[-2:]
     return newest, before
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Numbers in a release's own classes."""
+    """The numbers in a release's own classes."""
 
     errors: Sequence[ErrorCode]
     enums: enums.Numbers
@@ -87,8 +87,8 @@ def numbers_of(jars: Jars) -> Numbers:
 
 
 def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
-    """Remove the newest release from the tree ``root``: definitions, history, error codes, values of enums, facts and
-    vectors. ``there`` are the numbers of the release, and ``then`` the numbers of the release before it.
+    """Remove the newest release from the tree ``root``: definitions, history, error codes, enum values, facts and
+    vectors. ``there`` has the numbers of the release, and ``then`` the numbers of the previous release.
     """
     union, archive = root / UNION.relative_to(ROOT), root / ARCHIVE
     bundles = facts.stored(archive)
@@ -104,11 +104,11 @@ def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
 
 
 def remove_definitions(union: Path, bundle: str) -> None:
-    """Remove the newest release from a union. ``bundle`` has the definitions of the release before it.
+    """Remove the newest release from a union. ``bundle`` has the definitions of the previous release.
 
-    The function removes everything that only the newest release has, and versions to which it gave other bytes. Then
-    it merges the release before once more, as the newest, so that names, defaults and everything else that follows
-    the newest release are its own again. Definitions of no release stay as they are: Kafka has them only in code.
+    Remove everything that only the newest release has, and versions whose bytes it changed. Then merge the previous
+    release again as the newest, so that it determines names, defaults and everything else that follows the newest
+    release. Definitions without a release do not change, because Kafka has them only in code.
     """
     release, before = newest_two(union)
     history = read_history(union)
@@ -123,7 +123,7 @@ def remove_definitions(union: Path, bundle: str) -> None:
             path.write_text(definition_text(left))
     history.exceptions = [entry for entry in history.exceptions if (entry.message, entry.version) not in other]
     known = history.releases[before]
-    history.forget(before)  # its evidence may have names that only the newest release gave
+    history.forget(before)  # it may contain names that come only from the newest release
     history.releases[before] = known
     _write_history(union, history)
     with tempfile.TemporaryDirectory() as folder:
@@ -137,9 +137,9 @@ def remove_definitions(union: Path, bundle: str) -> None:
 
 
 def _without(message: Message, history: History, release: str, other: Set[tuple[str, int]]) -> MessageDraft | None:
-    """Return the draft of a message as the releases of ``history`` have it. ``release`` is not among them.
+    """Return the draft of a message as it is in the releases of ``history``, which lacks ``release``.
 
-    The draft lacks the versions ``other`` of messages. It is ``None`` if no version is left.
+    The draft lacks the message versions in ``other``. The result is ``None`` if no version remains.
     """
     versions = frozenset(v for v in history.layouts.get(message.name, {}) if (message.name, v) not in other)
     if not versions:
@@ -157,7 +157,7 @@ def _aliases(draft: MessageDraft) -> set[str]:
 
 
 def _drop_names(union: Path, known: set[str]) -> None:
-    """Drop the aliases that are not ``known``: the names of the newest release are no former names any more."""
+    """Drop the aliases that are not ``known``, because the names of the newest release are no longer former names."""
     for message in _messages(union):
         draft = draft_of(message)
         if _aliases(draft) <= known:
@@ -172,7 +172,7 @@ def _drop_names(union: Path, known: set[str]) -> None:
 
 
 def describe(union: Path, checked_in: Path) -> None:
-    """Do in ``union`` what ``make update`` leaves to a person, as it is done in ``checked_in``."""
+    """Do the manual work after ``make update`` in ``union``, as it was done in ``checked_in``."""
     described = {message.name: message for message in _messages(checked_in)}
     for message in _messages(union):
         path = Path(message.decl.span.source.name)
@@ -194,7 +194,7 @@ def describe(union: Path, checked_in: Path) -> None:
 
 
 def _described(draft: MessageDraft, model: MessageDraft) -> MessageDraft:
-    """``draft`` with the texts and enums that ``model`` has at the same places."""
+    """Return ``draft`` with the texts and enums of ``model`` at the same places."""
     for name, struct in draft.structs.items():
         if name in model.structs:
             struct.doc = model.structs[name].doc

@@ -1,9 +1,9 @@
-"""Releases of kwire: ``prepare`` sets the version and its notes, ``notes`` prints them, ``rehearse`` tries it all,
-``site`` joins the sites of all releases.
+"""Releases kwire: ``prepare`` sets the version and its notes, ``notes`` prints the notes, ``rehearse`` tries the
+release, and ``site`` combines the sites of all releases.
 
 ``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, and builds the
-sdist and the pure wheel. It installs each in new environments of every Python that it finds, or that PYTHONS names.
-Nothing leaves this machine. The exit code is 1 if anything fails.
+sdist and the pure wheel. It installs each in new environments of every Python version that it finds, or that PYTHONS
+names. Nothing leaves this machine. The exit code is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ VERSIONS = """\
 
 
 def prepare(root: Path, version: str, today: date) -> None:
-    """Set the version, and put the notes of the release under its title: "Unreleased" becomes it, and after the first
-    release towncrier makes it from the fragments in ``changes``."""
+    """Set the version, and put the release notes under its title. The notes are the section "Unreleased" or, after
+    the first release, come from the fragments in ``changes`` through towncrier."""
     path = root / VERSION_FILE
     path.write_text(re.sub(r'^__version__ = ".*"$', f'__version__ = "{version}"', path.read_text(), flags=re.M))
     changelog = root / "CHANGELOG.md"
@@ -72,7 +72,7 @@ def prepare(root: Path, version: str, today: date) -> None:
 
 
 def notes(changelog: str, version: str) -> str:
-    """Return the section of a release without its title. Raises ``ValueError`` for a version without a section."""
+    """Return the section of a release without its title. Raise ``ValueError`` for a version without a section."""
     found = re.search(rf"^## {re.escape(version)}(?: [^\n]*)?\n(.*?)(?=^## |\Z)", changelog, re.M | re.S)
     if found is None or not found[1].strip():
         raise ValueError(f"CHANGELOG.md has no notes of {version}")
@@ -80,7 +80,7 @@ def notes(changelog: str, version: str) -> str:
 
 
 def rehearse(version: str, pythons: Sequence[str]) -> None:
-    """Make the release in a clone, and try it on each Python."""
+    """Build the release in a clone, and try it on each Python version."""
     clone, dist = FOLDER / "clone", FOLDER / "dist"
     shutil.rmtree(FOLDER, ignore_errors=True)
     _run(ROOT, "git", "clone", "--quiet", str(ROOT), str(clone))
@@ -97,7 +97,7 @@ def rehearse(version: str, pythons: Sequence[str]) -> None:
 
 
 def site(root: Path, archives: Iterable[Path]) -> None:
-    """Put the sites of releases, ``kwire-site-1.2.3.tar.gz``, into folders of the newest site, and list them."""
+    """Unpack the sites of releases (``kwire-site-1.2.3.tar.gz``) into folders of the newest site, and list them."""
     found = {}
     for archive in archives:
         if not (match := SITE.fullmatch(archive.name)):
@@ -112,7 +112,7 @@ def site(root: Path, archives: Iterable[Path]) -> None:
 
 
 def _try_out(artifact: Path, python: str, venv: Path, version: str) -> None:
-    """Install an artifact as users do, and use the library and both commands outside of the tree."""
+    """Install an artifact as users do, and use the library and both commands outside the tree."""
     _run(FOLDER, python, "-m", "venv", str(venv))
     _run(FOLDER, str(venv / "bin" / "python"), "-m", "pip", "install", "--quiet", f"{artifact}[compiler]")
     work = venv / "work"
@@ -127,7 +127,7 @@ def _try_out(artifact: Path, python: str, venv: Path, version: str) -> None:
 
 
 def _run(folder: Path, *command: str) -> str:
-    """Return what a command prints. A command that fails ends the program with its output."""
+    """Return the output of a command. If the command fails, exit with its output."""
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode:

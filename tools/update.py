@@ -1,11 +1,11 @@
-"""Adds releases of Kafka: ``make update RELEASE=4.5.0``; without RELEASE all that Maven has and the union lacks.
+"""Adds Kafka releases: ``make update RELEASE=4.5.0``, or without RELEASE all releases on Maven that the union lacks.
 
-The update brings the jars and merges them, which writes nothing unless the proof holds. It reads error codes and
-values of enums from the release's own classes, and drafts enums of new classes. It stores the facts for the tests,
-generates, compares with Kafka's own classes, and stores the facts of the newest classes. ``build/update.md`` is the
-report: work that is left for a person, a draft for the changelog, and the changes. Needs Maven and a JDK. The exit
-code is 0 or 2 if Maven or Java failed. It is 1 if a release was not merged, if Kafka's classes differ, or with
-``--check`` if releases are missing.
+The update fetches the jars and merges them, which writes nothing unless the proof holds. It reads error codes and
+enum values from the release's own classes, and drafts enums for new classes. It stores the facts for the tests,
+generates code, compares with Kafka's own classes, and stores the facts of the newest classes. The report
+``build/update.md`` has the remaining manual work, a draft for the changelog, and the changes. The update needs Maven
+and a JDK. The exit code is 1 if a release was not merged, if Kafka's classes differ, or with ``--check`` if releases
+are missing. It is 2 if Maven or Java failed, and otherwise 0.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ from tools.maven import Jars, MavenError, bring, releases
 REPORT = ROOT / "build" / "update.md"
 DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
 SHOWN, WIDTH = 20, 600
-"""Maximum differences from Kafka's classes in the report, and maximum characters of each."""
+"""Maximum number of differences from Kafka's classes in the report, and maximum characters of each."""
 LACKING = " has no description"
 SHARED = ("apis", "coordinators", "data")
-"""Folders whose files all have a place in a folder within or next to them."""
+"""Folders whose files all belong in a folder within or next to them."""
 
 
 @dataclass(frozen=True)
 class Update:
-    """Result of adding one release."""
+    """The result of adding a release."""
 
     jars: Jars
     outcome: MergeOutcome
@@ -58,7 +58,7 @@ class Update:
 
 
 class NotMergedError(ValueError):
-    """A release contradicts the union; nothing of it was written."""
+    """A release contradicts the union, and nothing was written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -105,7 +105,7 @@ def missing(there: Sequence[str]) -> list[str]:
 
 
 def take_in(jars: Jars) -> Update:
-    """Merge one release, and write its error codes, the values of its enums, and its facts."""
+    """Merge a release, and write its error codes, enum values and facts."""
     findings = Report()
     found, classes = error_codes.error_codes(jars), enum_classes.classes_of(jars.folder)
     outcome = merge(UNION, jars.release, [jars.folder], findings, incomplete=bool(jars.missing))
@@ -127,7 +127,7 @@ def take_in(jars: Jars) -> Update:
 
 
 def compared_with_java(releases: Sequence[str]) -> list[str]:
-    """Compare the releases with Kafka's classes, write the vectors of the newest, and return what differs."""
+    """Compare the releases with Kafka's classes, write the newest release's vectors, and return the differences."""
     DIFFERENCES.unlink(missing_ok=True)
     command = [sys.executable, "-m", "tests.conformance", "--update-vectors"]
     ran = subprocess.run([*command, *(f"--release={one}" for one in releases)], cwd=ROOT, check=False)
@@ -139,7 +139,7 @@ def compared_with_java(releases: Sequence[str]) -> list[str]:
 
 
 def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
-    """Yield the lines of the report on an update, as Markdown. ``left`` is the work that is left."""
+    """Yield the lines of the update report, as Markdown. ``left`` is the remaining work."""
     yield from ("# Left to do", "", *(f"- {prose(line)}" for line in left), "", "# Draft for the changelog", "")
     compared = [(update, *_compared(update.jars.release)) for update in done]
     for update, changes, _ in compared:
@@ -154,7 +154,7 @@ def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(release: str) -> tuple[list[Change], str]:
-    """Return the changes since the release before, and the report of ``kwirec diff`` about them."""
+    """Return the changes since the previous release, and the ``kwirec diff`` report about them."""
     names = read_history(UNION).merged
     before = names[names.index(release) - 1]
     old, new = read_sides(f"release:{before}", f"release:{release}", UNION, Report())
@@ -163,7 +163,7 @@ def _compared(release: str) -> tuple[list[Change], str]:
 
 
 def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
-    """Yield the news for users of the definitions, a phrase each."""
+    """Yield the news for users of the definitions as phrases."""
     if added := sorted(change.message.name for change in changes if isinstance(change, MessageAdded)):
         yield f"new messages {', '.join(added)}"
     versions: dict[str, int] = {}
@@ -181,7 +181,7 @@ def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
 
 
 def left_to_do(done: Sequence[Update]) -> Iterator[str]:
-    """Yield the work that no tool can do or decide."""
+    """Yield the remaining manual work."""
     findings = Report()
     schema = load([UNION], findings).schema
     for name, group in groupby(findings.diagnostics, lambda one: one.primary.span.source.name):

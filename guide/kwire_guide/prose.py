@@ -154,9 +154,7 @@ def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
         if token.type in ("fence", "code_block"):
             draw = DRAWINGS.get(token.info.strip(), _code)
             token = Token("html_block", "", 0, content=draw(token.content))
-        if (
-            token.attrs.pop("style", None) == "text-align:right"
-        ):  # the content security policy of pages forbids inline styles
+        if token.attrs.pop("style", None) == "text-align:right":  # pages forbid inline styles
             token.attrSet("class", "number")
         found.append(token)
         if token.type == "table_close":
