@@ -1,1 +1,1 @@
-"""Measurements. They are reported as ratios, since machines differ; docs/decisions/ keeps the conclusions."""
+"""Benchmarks. They report ratios, because machines differ. docs/decisions/ has the conclusions."""

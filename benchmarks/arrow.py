@@ -1,11 +1,11 @@
-"""Messages to Arrow columns, compared with decoding the same messages, and records to columns, in one run.
+"""Compares converting messages to Arrow columns with decoding them, and measures records to columns.
 
 ``python -m benchmarks.arrow [--rounds N] [--only TEXT]``; for a compiled build, put its folder on PYTHONPATH.
 
 "bytes" is ``Columns.decode``, and "two" is the same with two selected columns of the first level. "columns" is
-``Columns.array`` on decoded messages. "rows" is code as written by hand, nested dicts given to ``pyarrow.array``. The
-last columns divide each time by the time of decoding. The benchmark first checks that all give the same array, and
-that the messages come back from it. Exits with 1 if columns are slower than decoding.
+``Columns.array`` on decoded messages. "rows" is hand-written code that passes nested dicts to ``pyarrow.array``. The
+last columns divide each time by the decoding time. The benchmark first checks that all methods give the same array,
+and that it converts back to the messages. The exit code is 1 if columns are slower than decoding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kwire_kafka.arrow import ARROW
 
 MANY = 200
 AT_ONCE = {"MetadataResponse": (1, 10)}
-"""Messages per call; ``MANY`` for messages that are not listed."""
+"""Messages per call. The default is ``MANY``."""
 
 DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"
 COMPARED = (COLUMNS, ROWS, WIRE, TWO)
@@ -69,7 +69,7 @@ def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
 
 
 def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
-    """Convert by hand, through dicts of the fields that the version has."""
+    """Convert without ``Columns``, through dicts of the fields in the version."""
     return pa.array([as_dict(message, version) for message in messages], columns.type)
 
 
@@ -90,7 +90,7 @@ def check(columns: Columns, messages: list[Any], version: int) -> None:
 
 
 def records(rounds: int) -> str:
-    """Measure megabytes per second of uncompressed records of 120 bytes, 130 in a batch."""
+    """Measure megabytes per second for uncompressed batches of 130 records of 120 bytes."""
     noise = random.Random(1)
     rows = [Record(b"key-%d" % each, noise.randbytes(100), (), START + each, each) for each in range(RECORDS)]
     data = b"".join(encode_batch(rows[first : first + 130]) for first in range(0, RECORDS, 130))

@@ -1,10 +1,10 @@
-"""Captures to pieces: microseconds per packet, packets and megabytes per second of one core.
+"""Measures reading captures to pieces: microseconds per packet, and packets and megabytes per second of one core.
 
 ``python -m benchmarks.capture [--packets N] [--size BYTES] [--rounds N]``
 
-The reader reassembles ``own`` packets and passes over ``foreign`` packets, which belong to another share. ``half``
-has equal numbers of both. Installed libraries read the same file for comparison, up to the TCP packet, without
-reassembling. The benchmark measures processor time, so other programs matter little.
+The reader reassembles ``own`` packets and skips ``foreign`` packets, which belong to another share. ``half`` has
+equal numbers of both. For comparison, installed libraries read the same file up to the TCP packet, without
+reassembling. The benchmark measures processor time, so other programs affect it little.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Call = Callable[[], Iterable[object]]
 
 CONNECTIONS = 64
 NOBODY = 1
-"""A port that no connection has: all packets are foreign."""
+"""A port without connections, so that all packets are foreign."""
 
 
 def main() -> None:
@@ -49,9 +49,7 @@ def main() -> None:
 
 
 def traffic(count: int, size: int) -> list[TcpPacket]:
-    """Return the packets of connections in turn. Each connection asks and answers, and the next packet
-    acknowledges.
-    """
+    """Return packets of alternating connections. Each connection has requests, responses and acknowledgements."""
     turns = max(count // CONNECTIONS, 2)
     data = bytes(size)
     talks = [
@@ -65,7 +63,7 @@ def traffic(count: int, size: int) -> list[TcpPacket]:
 
 
 def cases(folder: Path, made: list[TcpPacket]) -> Iterator[tuple[str, int, Call]]:
-    """Yield each case: its name, its bytes, and a call that gives the things to count."""
+    """Yield the name and bytes of each case, and a function that returns the items to count."""
     plain, blocks = write_pcap(folder / "a.pcap", made), write_pcapng(folder / "a.pcapng", made)
     poor = write_pcap(folder / "b.pcap", disturbed(made, seed=1, loss=0.05, duplication=0.05, reordering=0.05))
     data = plain.read_bytes()
@@ -94,7 +92,7 @@ def dpkt_packets(path: Path) -> Iterator[object]:
 
 
 def measured(call: Call, count: int, rounds: int, size: int) -> list[str]:
-    """Measure the best of some rounds."""
+    """Return the best time of several rounds."""
     best = min(seconds(call) for _ in range(rounds))
     return [f"{best / count * 1e6:.2f}", f"{count / best:,.0f}", f"{size / best / 1e6:,.0f}"]
 

@@ -1,10 +1,10 @@
-"""kwire compared with kafka-python and kio: decoding and encoding the same bytes in one run.
+"""Compares kwire with kafka-python and kio: all decode and encode the same bytes in one run.
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
-All have their turn in every round, and the best of many rounds counts. A column "A / B" divides the time of A by the
-time of B. Above 1, B is faster. ``benchmarks.native`` makes the compiled build. A build in ``build/native`` is used
-too.
+Every library has its turn in every round, and the best of many rounds counts. A column "A / B" divides the time of A
+by the time of B. Above 1, B is faster. ``benchmarks.native`` makes the compiled build. A build in ``build/native`` is
+also used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BUILT = ROOT / "build" / "native"
 INTERPRETED, COMPILED = "kwire", "kwire compiled"
 
 Times = dict[tuple[str, str, str], float]
-"""Seconds by title of the sample, direction and library."""
+"""Seconds by sample title, direction and library."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def measure(samples: Sequence[Sample], native: Path | None, rounds: int) -> Times:
-    """Measure the seconds of all libraries for all samples."""
+    """Return the seconds of all libraries for all samples."""
     builds = {INTERPRETED: load()}
     if native is not None:
         with own_imports(native):
@@ -65,7 +65,7 @@ def measure(samples: Sequence[Sample], native: Path | None, rounds: int) -> Time
 
 @contextmanager
 def own_imports(folder: Path) -> Iterator[None]:
-    """Import kwire from ``folder``, beside the one that is imported already."""
+    """Import kwire from ``folder`` in addition to the imported kwire."""
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0].startswith("kwire")}
     sys.path.insert(0, str(folder))
     try:
@@ -86,7 +86,7 @@ def check_builds(builds: dict[str, dict[str, ModuleType]]) -> None:
 
 
 def codecs_of(sample: Sample, builds: dict[str, dict[str, ModuleType]]) -> Iterator[Codec]:
-    """Yield all libraries for one sample, after checking that they read and write the same."""
+    """Yield all libraries for a sample, after checking that they read and write the same values."""
     plain = builds[INTERPRETED][sample.module]
     expected = sample.make(plain)
     data: bytes = expected.encode(sample.version)
@@ -117,7 +117,7 @@ def ours(label: str, module: ModuleType, sample: Sample, data: bytes) -> Codec:
 
 
 def report(times: Times) -> str:
-    """One table per direction: times, and ratios of the peers to kwire."""
+    """Print a table per direction with times, and ratios of the peers to kwire."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     pairs = [(peer, own) for own in (INTERPRETED, COMPILED) for peer in ("kafka-python", "kio") if own in libraries]
     parts = [environment()]

@@ -1,9 +1,9 @@
-"""The compiler itself: a cold generation, a generation without changes, and a generation with a changed definition.
+"""Measures the compiler: generation from scratch, without changes, and after a changed definition.
 
 ``python -m benchmarks.compiler [--rounds N] [--json FILE]``
 
-Works on a copy of the definitions in a temporary folder and runs the command as a user does. The tables show elapsed
-seconds and processor seconds of all processes. Processor seconds predict the time on a busy machine or a single core.
+It copies the definitions to a temporary folder and runs the command as a user does. The tables show elapsed seconds
+and processor seconds of all processes. Processor seconds predict the time on a busy machine or a single core.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMMAND = "import sys; from kwirec.command import main; sys.argv[0] = 'kwirec'; 
 
 
 Seconds = tuple[float, float]
-"""By the clock, and of the processor."""
+"""Elapsed seconds and processor seconds."""
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int) -> tuple[dict[str, Seconds], int]:
-    """Measure the times by kind of generation, and the size of the generated Python files."""
+    """Return the times by kind of generation, and the size of the generated Python files."""
     definitions, out = folder / "definitions", folder / "out"
     shutil.copytree(DEFINITIONS, definitions)
     cold = generate(definitions, out)
@@ -66,7 +66,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[str, Seconds], int]:
 
 
 def generate(definitions: Path, out: Path) -> Seconds:
-    """One run of the command."""
+    """Run the command once."""
     command = [sys.executable, "-c", COMMAND, "generate", str(definitions), "--package", PACKAGE, "--out", str(out)]
     before, start = _processor(), time.perf_counter()
     subprocess.run([*command, "--quiet"], check=True, capture_output=True)
@@ -79,7 +79,7 @@ def _processor() -> float:
 
 
 def change_one(definitions: Path, number: int) -> None:
-    """Change a description in the definition of the fetch request, the largest of all with its response."""
+    """Change a description in the definition of the fetch request, which is the largest with its response."""
     path = next(definitions.rglob("FetchRequest.json"))
     text, changes = re.subn(r'("about": ")', rf"\g<1>Edit {number}. ", path.read_text("utf-8"), count=1)
     if not changes:

@@ -1,7 +1,8 @@
-"""The cost of ``kwire_testing.FakeBroker``: its start, many of them, and its speed beside librdkafka's mock cluster.
+"""The cost of ``kwire_testing.FakeBroker``: its start, many brokers, and a comparison with librdkafka's mock cluster.
 
-Each figure has the clock and the CPU time of this process, with all threads. confluent-kafka's clients are in this
-process, as in a test. ``--brokers 10000`` also starts and stops 10,000, and counts the files and threads after them.
+Each figure has the elapsed time and the CPU time of all threads of this process. confluent-kafka's clients are in
+this process, as in a test. ``--brokers 10000`` also starts and stops 10,000 brokers, and counts the remaining files
+and threads.
 """
 
 from __future__ import annotations
@@ -27,26 +28,26 @@ TOGETHER = 100
 
 
 def timed(what: Callable[[], object]) -> tuple[float, float]:
-    """Return seconds by the clock and of CPU."""
+    """Return elapsed seconds and CPU seconds."""
     clock, cpu = time.perf_counter(), time.process_time()
     what()
     return time.perf_counter() - clock, time.process_time() - cpu
 
 
 async def asked(broker: FakeBroker) -> None:
-    """Ask for versions, as every client does first."""
+    """Request the versions, as clients do first."""
     async with await connect(*parse_address(broker.bootstrap_servers), PROTOCOL):
         pass
 
 
 async def first_answer() -> None:
-    """Start a broker and get an answer."""
+    """Start a broker and get a response."""
     async with FakeBroker(topics={"orders": 3}) as broker:
         await asked(broker)
 
 
 async def many(count: int) -> None:
-    """Start brokers, and get an answer of each."""
+    """Start brokers, and get a response from each."""
     async with AsyncExitStack() as stack:
         for _ in range(count):
             await asked(await stack.enter_async_context(FakeBroker()))
@@ -60,14 +61,14 @@ def blocking(count: int) -> None:
 
 
 def left() -> dict[str, int]:
-    """Return what this process has of each kind of thing that a broker could leave."""
+    """Return the number of each kind of resource that a broker could leave in this process."""
     gc.collect()
     files, memory = len([*Path("/proc/self/fd").iterdir()]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return {"threads": threading.active_count(), "files and sockets": files, "MiB at most": memory}
 
 
 async def started_and_stopped(count: int) -> int:
-    """Start and stop brokers with a client each, and return the tasks that are left."""
+    """Start and stop brokers with a client each, and return the number of remaining tasks."""
     for _ in range(count):
         await first_answer()
     return len(asyncio.all_tasks()) - 1
@@ -97,7 +98,7 @@ def consumed(servers: str, count: int) -> None:
 
 @contextmanager
 def mock_cluster() -> Iterator[str]:
-    """Run librdkafka's mock cluster, which lives as long as a client of its own."""
+    """Run librdkafka's mock cluster, which lives as long as its client."""
     from confluent_kafka import Producer
 
     owner = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "ignored"})
@@ -114,7 +115,7 @@ def fake_broker() -> Iterator[str]:
 
 
 def beside_the_mock_cluster(count: int, rounds: int) -> None:
-    """Print the best of some rounds for both."""
+    """Print the best of several rounds for both."""
     for name, running in (("mock cluster", mock_cluster), ("FakeBroker", fake_broker)):
         found = []
         for _ in range(rounds):

@@ -1,13 +1,13 @@
-"""Traffic that cannot be decoded, compared with traffic that can: `clients` reads a capture on one core.
+"""Compares undecodable with decodable traffic: ``clients`` reads a capture on one core.
 
 ``python -m benchmarks.garbage [--megabytes N] [--rounds N] [--only NAME...] [--connections N]``
 
-Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` counts bytes of the
-file, and ``us per packet`` counts its packets, which matter if a packet has one byte. ``held`` is the peak of memory
-that Python allocated, in MB. Time is processor time. Memory is measured in a separate run.
+Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` counts the bytes of the
+file, and ``us per packet`` its packets, which matter if packets have one byte. ``held`` is the peak memory that
+Python allocated, in MB. Time is processor time. Memory is measured in a separate run.
 
-With ``--connections N``, such as 100000, the benchmark instead reads captures of N connections, each by ``kwire
-clients --engine local`` in its own process. It prints the peak memory of the process, as the system counts it, and
+With ``--connections N``, such as 100000, the benchmark instead reads captures of N connections, each with ``kwire
+clients --engine local`` in its own process. It prints the peak memory of the process, according to the system, and
 the output of the command.
 """
 
@@ -65,7 +65,7 @@ NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 WARM = 200_000
-"""Bytes of traffic that is read first, so that nothing is imported meanwhile."""
+"""Bytes of traffic that are read first, so that nothing is imported during the measurement."""
 
 
 def main() -> None:
@@ -92,21 +92,21 @@ def main() -> None:
 
 
 def good(size: int) -> Talks:
-    """Recorded traffic, over and over."""
+    """Repeat recorded traffic."""
     whole = [one for name in recordings() for one in recorded(name) if len(one.segments) > 6]
     turns = max(1, size // sum(len(data) for one in whole for _, _, data in one.segments))
     return [repeated(one, turns, 40000 + number) for number, one in enumerate(whole)]
 
 
 def data(size: int) -> Talks:
-    """Return batches of 20 kB that are produced and fetched."""
+    """Return traffic that produces and fetches batches of 20 kB."""
     talk = data_conversation()
     turns = max(2, size // sum(len(data) for _, _, data in talk.segments) // CONNECTIONS)
     return [repeated(talk, turns, 40000 + number) for number in range(CONNECTIONS)]
 
 
 def late(make: Callable[[int], Talks]) -> Callable[[int], Talks]:
-    """Return connections without their captured beginning: the rest starts in the middle of a segment."""
+    """Return connections whose beginning was not captured, so that they start in the middle of a segment."""
 
     def made(size: int) -> Talks:
         return [
@@ -123,12 +123,12 @@ def numbered(talks: Talks) -> Talks:
 
 
 def one_sided(talks: Talks) -> Talks:
-    """Only what clients sent: the capture missed the other direction."""
+    """Return only the clients' bytes, as if the capture missed the other direction."""
     return numbered([Conversation([one for one in talk.segments if one[0] == CLIENT]) for talk in talks])
 
 
 def in_turn(size: int, chunk: Chunk) -> Talks:
-    """Both sides send chunks in turn."""
+    """Return chunks that both sides send in turn."""
 
     def segments(seed: int) -> Iterator[Segment]:
         some = random.Random(seed)
@@ -140,7 +140,7 @@ def in_turn(size: int, chunk: Chunk) -> Talks:
 
 
 def begun(chunk: Chunk) -> Callable[[int], Talks]:
-    """Return connections that begin with a request and its response, and go on with chunks."""
+    """Return connections that begin with a request and its response, and continue with chunks."""
     good = data_conversation().segments[:2]
 
     def made(size: int) -> Talks:
@@ -181,7 +181,7 @@ def wrong_at_the_end(some: random.Random) -> bytes:
 
 
 def large_claims(some: random.Random) -> bytes:
-    """Return headers every few bytes, each of a frame of 60 kB."""
+    """Return headers every few bytes, each claiming a frame of 60 kB."""
     return b"".join(
         (60000 + number).to_bytes(4, "big") + b"\0\x03\0\x0c" + some.randbytes(4) + b"\0\4test\0"
         for number in range(400)
@@ -189,7 +189,7 @@ def large_claims(some: random.Random) -> bytes:
 
 
 def overlapping(some: random.Random) -> bytes:
-    """Return headers within headers: frames that claim all bytes after them, and end together."""
+    """Return nested headers: frames that claim all bytes after them and end together."""
     return b"".join(
         (8000 - 20 * number).to_bytes(4, "big") + b"\0\0\0\x09" + some.randbytes(4) + b"\0\4test\0\0\0"
         for number in range(400)
@@ -220,7 +220,7 @@ CASES: dict[str, tuple[Callable[[int], Talks], bool, int]] = {
     "one byte: undecodable": (begun(plausible), True, 1),
     "one byte: large claims": (lambda size: in_turn(size, large_claims), False, 1),
 }
-"""Content of a capture, whether it has handshakes, and bytes per packet."""
+"""The content of each capture, whether it has handshakes, and the bytes per packet."""
 
 
 READ = """
@@ -232,11 +232,11 @@ finally:
     peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
     print(time.process_time(), peak.split()[1])
 """
-"""Runs a command, then prints its CPU seconds and its memory in kB, as Linux counts them."""
+"""A program that runs a command and prints its CPU seconds and its memory in kB, according to Linux."""
 
 
 def many(count: int, only: Sequence[str]) -> str:
-    """Measure time and memory to read captures of ``count`` connections, and of a few."""
+    """Measure the time and memory to read captures of ``count`` connections, and of a few."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "capture.pcap", Path(folder) / "out"
@@ -263,15 +263,13 @@ def write(path: Path, sent: Iterable[TcpPacket]) -> None:
 
 
 def short(count: int) -> Iterator[TcpPacket]:
-    """One after the other, each with three requests, and closed."""
+    """Yield packets of consecutive connections, each with three requests."""
     for number in range(count):
         yield from of(number, [part for turn in range(3) for part in exchange(turn)], pace=1e-4, ending=FIN)
 
 
 def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
-    """Yield packets of connections that are all open from the beginning, with a request of each in turn, and never
-    closed.
-    """
+    """Yield packets of connections that are all open from beginning to end, with requests of each in turn."""
     talks = [of(number, [part for turn in range(turns) for part in exchange(turn)]) for number in range(count)]
     yield from (packet for talk in talks for packet in islice(talk, 3))
     for _ in range(turns):
@@ -279,7 +277,7 @@ def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
 
 
 def unfinished(count: int) -> Iterator[TcpPacket]:
-    """Yield packets of open connections, each with the beginning of a request of 50 MB, in two packets."""
+    """Yield packets of open connections, each with the beginning of a 50 MB request in two packets."""
     begun = (50_000_000).to_bytes(4, "big") + exchange(0)[0][2][4:]
     talks = [of(number, [(CLIENT, 0.0, begun.ljust(2 * SEGMENT, b"\1"))]) for number in range(count)]
     for length in (4, 1):
@@ -287,7 +285,7 @@ def unfinished(count: int) -> Iterator[TcpPacket]:
 
 
 def strays(count: int) -> Iterator[TcpPacket]:
-    """Yield a packet each without a handshake, at unknown ports: alternately a request and noise."""
+    """Yield single packets without handshakes, at unknown ports, alternately with a request and with noise."""
     some = random.Random(1)
     for number in range(count):
         data = exchange(number)[0][2] if number % 2 else some.randbytes(100)
@@ -346,7 +344,7 @@ def timed(path: Path) -> tuple[float, int]:
 
 
 def read(path: Path, share: tuple[int, int] = (0, 1)) -> int:
-    """Count the rows of a share of the connections."""
+    """Return the number of rows in a share of the connections."""
     made = frame_batches(read_pieces([str(path)], share=share), NEEDED, table="exchanges", bodies="codes")
     return sum(batch.num_rows for batch in made)
 

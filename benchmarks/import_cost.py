@@ -1,9 +1,9 @@
-"""The cost of importing: from a bare interpreter to the first decoded message.
+"""Measures the cost of imports, from a bare interpreter to the first decoded message.
 
 ``python -m benchmarks.import_cost [--runs N] [--json FILE]``
 
-Every line is a process of its own, timed from start to exit, less the time of the bare interpreter. Byte code is
-cached in a separate folder, as in an installed package. Processes run in turn, and the least of many runs counts.
+Every line is a separate process, timed from start to exit, minus the time of a bare interpreter. Byte code is cached
+in a separate folder, as in an installed package. Processes run in turn, and the fastest of many runs counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from benchmarks.codecs import BUILT, ROOT
 from benchmarks.timing import table
 
 TARGET = 30.0
-"""Milliseconds for importing kwire_kafka and decoding one message of one API."""
+"""Maximum milliseconds for importing kwire_kafka and decoding a message."""
 
 API_VERSIONS = "0000" + "01" + "00000000" + "00"
 """An ApiVersions response of version 3 without entries."""
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def measure(runs: int) -> dict[str, tuple[float, float]]:
-    """Measure milliseconds above the bare interpreter, least and median, and print the tables."""
+    """Measure the minimum and median milliseconds above a bare interpreter, and print the tables."""
     chosen = programs()
     times: dict[str, list[float]] = {name: [] for name in chosen}
     for program, folders in chosen.values():
@@ -98,7 +98,7 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
 
 
 def run(program: str, folders: Sequence[Path]) -> float:
-    """Measure the milliseconds of one process."""
+    """Return the milliseconds of a process."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], env=_environment(folders), check=True)
     return (time.perf_counter() - start) * 1e3

@@ -1,10 +1,10 @@
-"""Compile with mypyc and prove that it was worth it.
+"""Compiles with mypyc and proves the benefit.
 
 ``python -m benchmarks.native [--modules N | --all] [--out build/native]``
 
-Builds the runtime and codec modules, unchanged, in a folder outside the sources. Then every message of them makes
-round trips, compiled and interpreted, to the same bytes; and the compiled decoders are held against kio's, which are
-written in Rust. Exits with 1 if any of this fails.
+It builds the unmodified runtime and codec modules in a folder outside the sources. Then it checks that round trips of
+every message give the same bytes compiled and interpreted, and compares the compiled decoders with kio's, which are
+written in Rust. The exit code is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kwirec.native import LEVEL, Build, BuildError, build_native, codec_modules
 RUNTIME = ROOT / "runtime" / "kwire"
 GENERATED = ROOT / "generated" / PACKAGE
 MEASURED = tuple(name.replace(".", "/") for name in MODULES)
-"""The modules that the comparison with other libraries needs."""
+"""The modules for the comparison with other libraries."""
 
 
 def main() -> None:
@@ -65,7 +65,7 @@ def describe(built: Build) -> str:
 
 
 def compare_round_trips(built: Build, modules: Sequence[str]) -> str:
-    """Round trips of every message, compiled and interpreted."""
+    """Compare round trips of every message, compiled and interpreted."""
     compiled = round_trips([built.folder], modules)
     plain = round_trips([RUNTIME.parent, GENERATED.parent], modules)
     if compiled["compiled"] != len(modules) or plain["compiled"]:

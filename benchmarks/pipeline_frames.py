@@ -1,11 +1,11 @@
-"""The cost of rows in addition to decoding: microseconds per frame, frames and megabytes per second of one core.
+"""Measures the cost of rows above decoding: microseconds per frame, and frames and megabytes per second of one core.
 
 ``python -m benchmarks.pipeline_frames [--megabytes N] [--rounds N] [CAPTURE...]``
 
-``decoded`` is the base of the comparison, a plain loop of ConnectionDecoder over pieces in memory. ``frames`` and
+``decoded`` is the baseline, a plain loop of ConnectionDecoder over pieces in memory. ``frames`` and
 ``exchanges`` make Arrow batches of the same pieces, and ``few columns`` only the columns of a census. ``from the
-file`` reads the capture as well. The traffic is tests/data, repeated on each connection, then batches of 20 kB that
-are produced and fetched, and then the named captures. Time is processor time.
+file`` reads the capture as well. The traffic is tests/data, repeated on each connection, then produced and fetched
+batches of 20 kB, and then the given captures. Time is processor time.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def calls(pieces: Pieces, path: Path) -> dict[str, Call]:
 
 
 def decoded(pieces: Iterable[Piece | Broken]) -> int:
-    """Count the events in a loop that does nothing else."""
+    """Count the events in a plain loop."""
     connections: dict[int, ConnectionDecoder] = {}
     events = 0
     for piece in pieces:
@@ -130,7 +130,7 @@ def decoded(pieces: Iterable[Piece | Broken]) -> int:
 
 
 def best(calls: dict[str, Call], rounds: int) -> dict[str, float]:
-    """Return the least processor seconds of each call. All calls have their turn in each round."""
+    """Return the minimum processor seconds of each call. All calls have their turn in each round."""
     least = dict.fromkeys(calls, float("inf"))
     gc.collect()
     for _ in range(rounds):

@@ -1,8 +1,8 @@
 """``kafka_log`` compared with a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
 
 The plain loop is ``for batch in segment.batches(): batch.records()``. "columns" makes Arrow batches of all columns
-without Spark. "spark" is the whole source, on one core and on two, counted after it has made all columns. Time is
-processor time in this process and elapsed time for Spark.
+without Spark. "spark" is the whole source with all columns, on one and two cores. Time is processor time in this
+process and elapsed time for Spark.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def columns(path: Path) -> int:
 
 
 def spark_time(path: Path, cores: int, rounds: int) -> float:
-    """Measure a fresh session for each number of cores, which makes all columns and does little else with them."""
+    """Measure a new session for each number of cores. It makes all columns and only counts the rows."""
     from kwire_spark.session import spark_session
     from kwire_spark.sources.log import KafkaLog
 

@@ -1,10 +1,10 @@
-"""The pipeline in Spark, on one core and on two, beside plain loops of the same codecs over the same input.
+"""Compares the pipeline in Spark, on one and two cores, with plain loops of the same codecs over the same input.
 
 ``python -m benchmarks.pipeline_scale [--mb 100] [--large 1000] [--rounds 2] [--only captures logs typed large]``
 
-A plain loop is one Python process that reads the file and decodes all of it, and keeps nothing: ConnectionDecoder for
+A plain loop is a single Python process that reads and decodes the whole file and keeps nothing: ConnectionDecoder for
 captures, LogSegment for segments, JSON for request logs, the classes of one API for typed tables. The Spark job makes
-all columns that are named and throws them away. Figures of Spark are for ``local[1]`` and ``local[2]``:
+all named columns and discards them. Figures of Spark are for ``local[1]`` and ``local[2]``:
 
 ===============  =====================================================================================================
 MB/s, rows/s     by the clock, for local[1]; the first job of a session, which starts the workers, is not counted
@@ -15,8 +15,8 @@ of plain, CPU    the same in processor time of Python, of the workers and of the
 peak MB          the most memory that a Python worker held at a time
 ===============  =====================================================================================================
 
-The large capture is only read as frames, to compare the time for each MB, and the memory. Captures are half recorded
-traffic and half data, by bytes, on many connections. Files are made in build/.
+The large capture is only read as frames, to compare memory and the time per MB. Captures are half recorded traffic
+and half data, by bytes, on many connections. Files are written to build/.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
 WITHOUT_BYTES = [name for name in schemas.EXCHANGES.names if name not in ("request", "response")]
 FOLDER = Path(__file__).parents[1] / "build" / "scale"
 TEMPLATE = 4_000_000
-"""Bytes of recorded traffic, and of data, that are repeated with other clients."""
+"""Bytes of recorded traffic, and of data, that are repeated for further clients."""
 
 EXCHANGES = ("rows", "exchanges")
 
 CLIENT = Peer("10.77.66.55", 0)
-"""Address in place of the clients in repeated traffic: its bytes occur nowhere else."""
+"""The address that replaces clients in repeated traffic. Its bytes do not occur elsewhere."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A measured job: the size of the input, the plain loop, and the table that Spark makes with ``tasks`` tasks."""
+    """A measured job: the input size, the plain loop, and the table that Spark makes with ``tasks`` tasks."""
 
     name: str
     size: int
@@ -72,7 +72,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Figures:
-    """Seconds by the clock, processor time of Python, the most memory of a worker in bytes."""
+    """Elapsed seconds, processor seconds of Python, and the peak memory of a worker in bytes."""
 
     seconds: float
     cpu: float
@@ -121,7 +121,7 @@ def logs(mb: int) -> list[Job]:
 
 
 def typed_tables(mb: int) -> list[Job]:
-    """Of exchanges that were stored before."""
+    """Return the typed tables of stored exchanges."""
     capture, stored = write_capture(FOLDER / "typed.pcap", mb), FOLDER / "exchanges"
     running = spark_session("local[2]")
     running.read.format("kafka_capture").options(**dict([EXCHANGES])).load(str(capture)).write.parquet(str(stored))
@@ -139,7 +139,7 @@ def large_capture(mb: int) -> list[Job]:
 
 
 def write_capture(path: Path, mb: int) -> Path:
-    """Write a capture of ``mb`` MB, which repeats the same conversations, each time with other clients."""
+    """Write a capture of ``mb`` MB that repeats the same conversations with different clients."""
     conversations = [one for _, some in traffic(TEMPLATE) for one in some]
     from_port = [replace(one, client=Peer(CLIENT.host, 40000 + n)) for n, one in enumerate(conversations)]
     sent = merged(packets(one, acks=False) for one in from_port)
@@ -169,7 +169,7 @@ def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
 
 
 def typed_job(api: str, stored: Path) -> Job:
-    """Return a job for the messages of one API in a table of exchanges. Its size is the size of the messages."""
+    """Return a job for the messages of one API in a table of exchanges. Its size is that of the messages."""
     request = PROTOCOL[f"{api}Request"]
     found = pyarrow.dataset.dataset(stored).to_table(
         ["version", "request", "response"], pyarrow.dataset.field("api") == api
@@ -191,7 +191,7 @@ def typed_job(api: str, stored: Path) -> Job:
 
 
 def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
-    """Measure the best of some rounds, and count the frames, records or lines."""
+    """Return the best of several rounds, and the number of frames, records or lines."""
     figures, count = [], 0
     for _ in range(rounds):
         seconds, cpu = time.perf_counter(), time.process_time()
@@ -201,7 +201,7 @@ def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
 
 
 def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
-    """Measure the best of some rounds of each job, in a separate session and so with separate workers."""
+    """Return the best of several rounds of each job, in a separate session with its own workers."""
     if not jobs:
         return {}
     found = {}
@@ -209,7 +209,7 @@ def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
     for job in jobs:
         made = job.table(running, cores)
         if rounds > 1:
-            throw_away(made)  # starts the workers, and has the JVM compile
+            throw_away(made)  # starts the workers and lets the JVM compile
         found[job.name] = min((measured(made) for _ in range(rounds)), key=lambda one: one.seconds)
         print(".", end="", flush=True)
     running.stop()

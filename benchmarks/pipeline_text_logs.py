@@ -1,11 +1,11 @@
-"""Request logs and server logs: rows and MB a second on one core, and in Spark.
+"""Measures request logs and server logs: rows and MB per second on one core, and in Spark.
 
 ``python -m benchmarks.pipeline_text_logs [--size MB] [--spark] [--json FILE]``
 
-The logs are lines of real brokers, repeated to the size that is asked for. ``loop`` does the least that has to be
-done: all lines are read, and those about requests are parsed as JSON. The other rows give Arrow batches: ``facts``
-all columns but the bytes of requests and responses, ``one api`` the same with a filter on api, ``everything`` all
-columns. In Spark it is ``facts``, with one core and with two, each time after a first run that starts the workers.
+The logs are lines of real brokers, repeated to the requested size. ``loop`` does the minimum: it reads all lines and
+parses the lines about requests as JSON. The other rows make Arrow batches: ``facts`` of all columns except the bytes
+of requests and responses, ``one api`` of the same columns with a filter on the API, and ``everything`` of all
+columns. Spark makes ``facts`` with one and two cores, after a first run that starts the workers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ JSON, TEXT, SERVER = "request_logs/3.9.1", "request_logs/1.1.1", "server_logs/4.
 BYTES = ("request", "response", "reason")
 FACTS = [name for name in EXCHANGES.names if name not in BYTES]
 LONGEST = 20_000
-"""Of a log that brokers really write, lines with thousands of settings are no part."""
+"""Maximum bytes of a line, because lines with thousands of settings do not occur in real logs."""
 
 Figures = list[tuple[str, float, int]]
-"""Name of the step, seconds, rows."""
+"""Names of the steps, seconds and rows."""
 
 
 def main() -> None:
@@ -105,7 +105,7 @@ def loop(path: Path) -> int:
 
 
 def timed(what: str, call: Callable[[], int]) -> tuple[str, float, int]:
-    """Measure the better of two runs in seconds of this process: the first may have to make models."""
+    """Return the better of two runs in processor seconds, because the first may have to create models."""
     best, rows = float("inf"), 0
     for _ in range(2):
         start = time.process_time()

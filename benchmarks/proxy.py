@@ -1,8 +1,8 @@
-"""Produce through ``kwire_testing.Proxy``: without a filter, with a filter of another API, and with one that decodes.
-A relay that only copies bytes is beside it.
+"""Produces through ``kwire_testing.Proxy`` without a filter, with a filter for another API, and with filters that
+decode, and for comparison through a relay that only copies bytes.
 
-Client and broker are processes of their own, which only copy bytes, so that the proxy has one core for itself. Its
-CPU time, with its start, is beside the clock.
+The client and the broker are separate processes that only copy bytes, so that the proxy has its own core. The table
+has its elapsed time and its CPU time, including its start.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from kwire_testing import Passage, Proxy
 
 VERSION = 12
 IN_FLIGHT = 5
-"""Requests at a time, as producers send by default."""
+"""Maximum requests in flight, as for producers by default."""
 
 
 def other(request: HeartbeatRequest, passage: Passage) -> None:
-    """See no Produce request."""
+    """Pass Produce requests without decoding them."""
 
 
 def reading(request: ProduceRequest, passage: Passage) -> None:
-    """See each Produce request, and let it pass."""
+    """Decode each Produce request, and let it pass."""
 
 
 def changing(request: ProduceRequest, passage: Passage) -> ProduceRequest:
-    """See each Produce request, and encode it again."""
+    """Decode each Produce request, and encode it again."""
     return request
 
 
@@ -47,7 +47,7 @@ FILTERS: dict[str, list[Any]] = {
 
 
 class Relay:
-    """The least that a proxy on asyncio can do: copy bytes."""
+    """A minimal proxy on asyncio, which copies bytes."""
 
     def __init__(self, upstream: str) -> None:
         self._upstream = upstream.rsplit(":", 1)
@@ -73,7 +73,7 @@ class Relay:
 
 
 async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each frame, without a look into it."""
+    """Answer each frame without decoding it."""
     while True:
         try:
             size = int.from_bytes(await reader.readexactly(4), "big")
@@ -99,7 +99,7 @@ def upstream(port: Connection) -> None:
 
 
 def client(address: str, value: int, count: int, done: Connection) -> None:
-    """Send ``count`` requests with a batch of one value of ``value`` bytes, and report the seconds."""
+    """Send ``count`` requests with a batch that has one value of ``value`` bytes, and report the seconds."""
     batch = encode_batch([Record(None, bytes(value))])
     topics = [TopicProduceData(name="t", partition_data=[PartitionProduceData(records=batch)])]
     frames = [
@@ -124,7 +124,7 @@ def client(address: str, value: int, count: int, done: Connection) -> None:
 
 
 async def measured(through: Any, value: int, count: int) -> float:
-    """Return the seconds that ``count`` requests take through a proxy or relay in this process."""
+    """Return the seconds for ``count`` requests through a proxy or relay in this process."""
     context = get_context("spawn")
     async with through as proxy:
         here, there = context.Pipe(duplex=False)

@@ -1,14 +1,14 @@
-"""The resources of `readiness` for large captures, compared with tshark: total, start, and each further GB.
+"""Compares the resources of `readiness` for large captures with tshark: in total, for the start, and per further GB.
 
 ``python -m benchmarks.readiness [--mb 1000 4000] [--rounds 3]``
 
 The captures are half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
-*Rows* are read from the file into the columns that `clients` needs, by a process that has read a smaller capture
-before. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire readiness``,
-from its start to its page, by the local engine with one process and with two, and by Spark with Java and two workers.
-tshark, if it is installed, prints addresses, API, version and client id of all frames.
+*Rows* are read from the file into the columns that `clients` needs, by a process that has already read a smaller
+capture. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire readiness``,
+from its start to its page, with the local engine in one and two processes, and with Spark in Java and two workers.
+tshark, if installed, prints the addresses, API, version and client id of all frames.
 
-The difference of two sizes is the cost of each further GB. The rest is the cost of the start.
+The difference between two sizes is the cost of each further GB. The rest is the cost of the start.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from kwire import is_native
 from kwire_inspect.readers import tune_worker
 
 WARM = 20
-"""MB of the capture that is read first, so that nothing is imported meanwhile."""
+"""MB of the capture that is read first, so that nothing is imported during the measurement."""
 FIELDS = ("ip.src", "ip.dst", "kafka.api_key", "kafka.api_version", "kafka.client_id")
 
 
 class Times(NamedTuple):
-    """Seconds of CPU of all processes, and by the clock."""
+    """CPU seconds of all processes, and elapsed seconds."""
 
     cpu: float
     clock: float
@@ -87,7 +87,7 @@ def ways(warm: Path, path: Path) -> dict[str, Times]:
 
 
 def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
-    """Return the medians of CPU and of the clock, independently."""
+    """Return the medians of CPU time and elapsed time, independently."""
     return {
         name: Times(*(median(times) for times in zip(*(found[name] for found in rounds), strict=True)))
         for name in rounds[0]
@@ -95,7 +95,7 @@ def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
 
 
 def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
-    """Return the times of all sizes and, for several sizes, the times of the start and of each further GB."""
+    """Return the times of all sizes and, if there are several, the times of the start and of each further GB."""
     shown = [*times]
     if len(times) > 1:
         further = [(last - first) / (sizes[-1] - sizes[0]) for first, last in zip(times[0], times[-1], strict=True)]
@@ -107,7 +107,7 @@ def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
 def finished(*words: str) -> Times:
     """Measure CPU seconds and elapsed seconds of a program and of all processes that it starts.
 
-    The system adds up the seconds. Spark leaves processes that it did not wait for; these are watched.
+    The system adds up the seconds. Processes that Spark does not wait for are watched separately.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Watch(os.getpid(), "") as started:
@@ -119,7 +119,7 @@ def finished(*words: str) -> Times:
 
 
 def shares(warm: Path, path: Path, of: int) -> Times:
-    """Measure CPU seconds of all shares, and elapsed seconds until the last share is read. All begin at once."""
+    """Measure the CPU seconds of all shares, and the elapsed seconds until the last is read. All start together."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
         subprocess.Popen([*words, str(one), str(of)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

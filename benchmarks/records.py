@@ -1,13 +1,13 @@
-"""Records, compared with kafka-python, kio and aiokafka: 20,000 of about 120 bytes, read and built in one run.
+"""Compares records with kafka-python, kio and aiokafka: 20,000 of about 120 bytes, read and built in one run.
 
 ``python -m benchmarks.records [--native FOLDER] [--rounds N] [--json FILE]``
 
-*Reading* iterates over all records, checksums included. *Taking* also gets offset, timestamp, key and value of each
-record. *Building* starts from keys, values and timestamps, and keeps no batch. The benchmark first checks that all
-libraries read the same records from the same bytes, and that they read back the records that they build. kio lacks
-compression and cuts timestamps to seconds, so it only reads uncompressed records. aiokafka's batches are Cython. A
-column "A / B" divides the time of A by the time of B. Above 1, B is faster. Exits with 1 if kwire, interpreted, does
-not read faster than kafka-python and kio.
+*Reading* iterates over all records and verifies checksums. *Taking* also gets the offset, timestamp, key and value of
+each record. *Building* starts from keys, values and timestamps, and discards the batches. The benchmark first checks
+that all libraries read the same records from the same bytes, and that they read back the records that they build. kio
+lacks compression and truncates timestamps to seconds, so it only reads uncompressed records. aiokafka's batches are
+Cython. A column "A / B" divides the time of A by the time of B. Above 1, B is faster. The exit code is 1 if
+interpreted kwire does not read faster than kafka-python and kio.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ START = 1_700_000_000_000
 Row = tuple[int, int, bytes | None, bytes | None]
 """Offset, timestamp, key and value."""
 Times = dict[tuple[str, str, str], float]
-"""Seconds by title of the sample, direction and library."""
+"""Seconds by sample title, direction and library."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """``batches`` gives batches whose checksums are right; ``rows`` gives what is in their records."""
+    """A library. ``batches`` returns batches with valid checksums, and ``rows`` the contents of their records."""
 
     name: str
     batches: Callable[[bytes], Iterator[Iterable[Any]]]
@@ -57,7 +57,7 @@ class Library:
         return count
 
     def take(self, data: bytes) -> None:
-        """Take four fields of each record."""
+        """Read four fields of each record."""
         for batch in self.batches(data):
             for record in batch:
                 record.offset, record.timestamp, record.key, record.value  # noqa: B018
@@ -112,7 +112,7 @@ def measure(native: Path | None, rounds: int) -> Times:
 
 
 def samples() -> Iterator[tuple[str, int, int]]:
-    """Yield title, records per batch and codec. A producer puts 130 records into 16 KiB."""
+    """Yield the title, records per batch and codec of each sample. A producer puts 130 records into 16 KiB."""
     yield f"{COUNT:,} in one batch", COUNT, 0
     for codec, name in enumerate(CODECS):
         yield f"{COUNT:,} in batches of 130, {name}", 130, codec
@@ -149,7 +149,7 @@ def built(library: Library, rows: list[Row], per_batch: int, codec: int) -> Iter
 
 
 def check(library: Library, rows: list[Row], per_batch: int, codec: int, data: bytes) -> None:
-    """That the library reads what kwire built, and kwire what the library builds."""
+    """Check that the library reads batches from kwire, and kwire batches from the library."""
     if list(library.rows(data)) != rows or library.read(data) != COUNT:
         sys.exit(f"{library.name} reads other records")
     if library.build and [row[1:] for row in kwire("").rows(build(library, rows, per_batch, codec))] != [
@@ -193,7 +193,7 @@ def kafka_python() -> Library:
             yield batch
 
     def write(chunk: list[Row], codec: int, base: int) -> bytes:
-        builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # with an offset, it writes other deltas
+        builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # with an offset, it writes different deltas
         for _, timestamp, key, value in chunk:
             builder.append(timestamp, key, value)
         builder.close()
@@ -213,7 +213,7 @@ def kio() -> Library:
             yield batch.records
 
     def rows(data: bytes) -> Iterator[Row]:
-        """kio cuts timestamps to whole seconds: they are taken from the sample."""
+        """Return rows with the sample's timestamps, because kio truncates timestamps to seconds."""
         for batch in batches(data):
             for record in batch:
                 timestamp = START + 3 * record.offset
@@ -257,7 +257,7 @@ def aiokafka() -> Library:
 
 
 def report(times: Times) -> str:
-    """One table per direction."""
+    """Print a table per direction."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     own = [library for library in (INTERPRETED, COMPILED) if library in libraries]
     pairs = [(peer, library) for library in own for peer in PEERS]

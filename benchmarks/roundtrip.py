@@ -1,10 +1,10 @@
-"""Round trips of every message in every version, for proving that a compiled build does what the source says.
+"""Round trips of every message version, which prove that a compiled build behaves like its source.
 
-Run as a process of its own, since interpreted and compiled modules have the same names:
+Run it in its own process, because interpreted and compiled modules have the same names:
 
     python benchmarks/roundtrip.py FOLDER PACKAGE MODULE...
 
-It imports from ``FOLDER`` and prints one line of JSON: what was covered, and a digest of all bytes written.
+It imports from ``FOLDER`` and prints a line of JSON with the coverage and a digest of all written bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def messages(package: str, modules: Sequence[str]) -> Iterator[type[Any]]:
 
 
 def filled(cls: type[Any], owner: type[Any], version: int, uuid: type[Any]) -> Any:
-    """Return an instance with a value in every field that the version has."""
+    """Return an instance with a value in every field of the version."""
     values = {}
     for field in cls.FIELDS:
         if version in field.versions:
@@ -76,7 +76,7 @@ def round_trip(message: Any, version: int) -> bytes:
 
 
 def run(package: str, modules: Sequence[str]) -> dict[str, object]:
-    """Round trips of default and of filled instances of all messages."""
+    """Make round trips of default and filled instances of all messages."""
     uuid = import_module("kwire.uuids").Uuid
     slow = _count_calls(import_module("kwire.interpreter"))
     digest = hashlib.sha256()
@@ -99,7 +99,7 @@ def run(package: str, modules: Sequence[str]) -> dict[str, object]:
 
 
 def _count_calls(interpreter: Any) -> list[str]:
-    """Return the names of messages that needed the slow path. Expected: none."""
+    """Return the names of messages that needed the slow path, which should be empty."""
     called: list[str] = []
 
     def counting(original: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The messages that are measured, built by kwire."""
+"""The measured messages, built by kwire."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from types import ModuleType
 from typing import Any
 
 RECORDS = bytes(range(256)) * 4
-"""1 KB. Records are opaque to all peers."""
+"""1 KB of records, which are opaque to all peers."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A message in one version. ``make`` builds it from the classes of ``module``."""
+    """A message in a version. ``make`` builds it from the classes of ``module``."""
 
     title: str
     module: str

@@ -1,4 +1,4 @@
-"""Timing of many calls side by side, and tables."""
+"""Times many calls in turn, and formats tables."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeVar
 K = TypeVar("K")
 
 SLICE = 0.01
-"""Seconds per round in which a call is repeated."""
+"""Seconds for which a call is repeated in each round."""
 
 
 def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K, float]:
-    """Return the least seconds of processor time per call. Every call has its turn in each round, so that slow
-    moments affect all calls alike.
+    """Return the minimum processor seconds per call. Every call has its turn in each round, so that slow moments
+    affect all calls alike.
 
-    The order alternates, because a call that follows much garbage is at a disadvantage.
+    The order alternates, because a call after much garbage is at a disadvantage.
     """
     repeats = {key: _repeats(call) for key, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
@@ -33,7 +33,7 @@ def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K,
 
 
 def _repeats(call: Callable[[], object]) -> int:
-    """Return how often the call fits into the slice. The calls also warm it up."""
+    """Return how often the call fits into a slice, and warm it up."""
     _time(call, 3)
     return max(1, int(SLICE / min(_time(call, 1) for _ in range(5))))
 
@@ -46,7 +46,9 @@ def _time(call: Callable[[], object], repeats: int) -> float:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return columns as wide as their longest entry, the first aligned to the left and the rest to the right."""
+    """Return a table with columns as wide as their longest entry, the first left-aligned and the rest
+    right-aligned.
+    """
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
@@ -60,7 +62,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in the unit that reads best."""
+    """Return seconds in a readable unit."""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds * factor:.0f} {unit}"

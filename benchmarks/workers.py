@@ -1,4 +1,4 @@
-"""Processor time and memory of the processes that a process has started, from /proc."""
+"""Measures the processor time and memory of a process's descendants, from /proc."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Self
 
 INTERVAL = 0.1
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watch:
-    """A watch on the descendants of ``root`` with ``mark`` in their command, while it is open.
+    """Watches the descendants of ``root`` with ``mark`` in their command while it is open.
 
-    ``cpu`` is then their processor time in seconds, and ``memory`` the peak bytes of a single process. Processes that
-    end in between are counted up to the last look at them.
+    Afterwards, ``cpu`` is their processor time in seconds, and ``memory`` the peak memory of a single process in
+    bytes. Processes that end between samples are counted up to their last sample.
     """
 
     def __init__(self, root: int, mark: str) -> None:
@@ -54,12 +54,12 @@ class Watch:
             self.memory = max(self.memory, memory)
 
     def _processes(self) -> Iterator[tuple[int, float, int]]:
-        """Yield process id, processor time and memory of each process."""
+        """Yield the process id, processor time and memory of each process."""
         children: dict[int, list[tuple[int, float, int]]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:
                 fields = path.read_text().rpartition(")")[2].split()
-            except OSError:  # gone since
+            except OSError:  # the process has ended
                 continue
             cpu = (int(fields[11]) + int(fields[12])) / TICK
             one = int(path.parent.name), cpu, int(fields[21]) * PAGE

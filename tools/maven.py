@@ -123,7 +123,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
 
 
 def clients(versions: Sequence[str], folder: Path) -> dict[str, Jars]:
-    """Copy the client jars of these versions from Maven into ``folder`` in one run, and return their paths."""
+    """Copy the client jars of these versions from Maven into ``folder`` in one run, and return them by version."""
     copy([Module("kafka-clients", version) for version in versions], folder)
     check_digests(folder)
     found = {}

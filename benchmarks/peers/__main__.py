@@ -1,7 +1,7 @@
 """``python -m benchmarks.peers [--rounds N] [--out FOLDER]``: measure all peers, and write the results.
 
-Writes ``peers.json``, ``peers.md`` and ``peers.svg`` into the folder. Exits with 1 if a peer reads other values or
-writes other bytes. ``--report`` only makes the last two anew from the first.
+It writes ``peers.json``, ``peers.md`` and ``peers.svg`` to the folder. The exit code is 1 if a peer reads other
+values or writes other bytes. ``--report`` only rewrites the last two files from the first.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from benchmarks.samples import PACKAGE
 
 OUT = ROOT / "docs" / "benchmarks"
 SLICE = 30_000_000
-"""Nanoseconds that one call is repeated for in a round."""
+"""Nanoseconds for which a call is repeated in a round."""
 WARM = 10
-"""Slices before the first round: Java compiles what runs often."""
+"""Slices before the first round, because Java compiles code that runs often."""
 BUSY_LOAD, QUIET_SHARE = 0.5, 0.95
-"""The machine was busy if its load before was higher, or if programs of one thread got a smaller share of a core."""
+"""The machine was busy if its prior load was higher, or if single-threaded programs got a smaller share of a core."""
 COPIES = 10
 
 
 class Failed(Exception):
-    """A peer reads other values, or writes other bytes."""
+    """A peer read other values or wrote other bytes."""
 
 
 class Peer:
@@ -47,7 +47,7 @@ class Peer:
     def __init__(self, program: Program, process: subprocess.Popen[str]) -> None:
         self.program = program
         self._process = process
-        self._clock = (~process.pid << 3) | 2  # the CPU clock of all threads of a process, as Linux numbers them
+        self._clock = (~process.pid << 3) | 2  # Linux's number for the CPU clock of all threads of a process
 
     def ask(self, *words: object) -> str:
         assert self._process.stdin
@@ -60,7 +60,7 @@ class Peer:
         return answer
 
     def time(self, direction: str, case: str, repeats: int) -> tuple[float, float]:
-        """Nanoseconds per call, and those of CPU in all threads."""
+        """Return elapsed nanoseconds per call, and CPU nanoseconds in all threads."""
         before = time.clock_gettime_ns(self._clock)
         taken = int(self.ask(direction, case, repeats).removeprefix("ns "))
         return taken / repeats, (time.clock_gettime_ns(self._clock) - before) / repeats
@@ -127,7 +127,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def write(case: Case, folder: Path) -> tuple[bytes, list[int]]:
-    """The case's bytes, which are also written to its file, and the sums over their values."""
+    """Return the case's bytes, after writing them to its file, and the sums over their values."""
     from importlib import import_module
 
     if case.sample:
@@ -154,7 +154,9 @@ def running(program: Program, folder: Path) -> Iterator[Peer]:
 
 
 def check(peer: Peer, case: Case, expected: tuple[bytes, list[int]], folder: Path) -> str:
-    """``same`` if the peer read the same values and writes the same bytes; else what is wrong, or what is missing."""
+    """Return ``same`` if the peer reads the same values and writes the same bytes, or else the difference or
+    omission.
+    """
     target = folder / "written.bin"
     target.unlink(missing_ok=True)
     answer = peer.ask("check", case.name, target)
@@ -164,7 +166,7 @@ def check(peer: Peer, case: Case, expected: tuple[bytes, list[int]], folder: Pat
     if [int(word) for word in answer.split()[1:]] != facts:
         return f"{answer}, not {facts}"
     if not target.exists():
-        return "same"  # it only reads
+        return "same"  # the peer only reads
     written = target.read_bytes()
     if written == data:
         return "same"
@@ -174,7 +176,7 @@ def check(peer: Peer, case: Case, expected: tuple[bytes, list[int]], folder: Pat
 
 
 def without_place(data: bytes) -> list[bytes]:
-    """The batches without what the broker assigns: base offset, leader epoch."""
+    """Return the batches without the fields that the broker assigns: base offset and leader epoch."""
     found, pos = [], 0
     while pos < len(data):
         size = 12 + int.from_bytes(data[pos + 8 : pos + 12], "big")
@@ -210,7 +212,7 @@ def interleaved(peers: Sequence[Peer], direction: str, case: Case, rounds: int, 
 
 
 def calibrated(peer: Peer, direction: str, case: str) -> int:
-    """How often the call fits into a slice, after warming it up; 0 if the peer does not do it."""
+    """Return how often the call fits into a slice, after warming it up, or 0 if the peer does not support it."""
     repeats = 1
     while True:
         taken = peer.time(direction, case, repeats)[0] * repeats
@@ -225,7 +227,7 @@ def calibrated(peer: Peer, direction: str, case: str) -> int:
 
 
 def kept_by(peer: Peer) -> int:
-    """The memory that one decoded big Metadata response takes."""
+    """Return the memory that a large decoded Metadata response occupies."""
     if not peer.ask("keep", "metadata_big", 1).startswith("ns"):
         return 0
     before = peer.resident()
@@ -234,7 +236,7 @@ def kept_by(peer: Peer) -> int:
 
 
 def imports() -> dict[str, float]:
-    """Milliseconds above a bare interpreter until the first ApiVersions response is decoded, median."""
+    """Return the median milliseconds above a bare interpreter until the first ApiVersions response is decoded."""
     chosen = import_cost.programs(BUILD / "native")
     for program, folders in chosen.values():
         import_cost.run(program, folders)
@@ -247,7 +249,7 @@ def imports() -> dict[str, float]:
 
 
 def machine(load: float, figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What was measured on, and whether anything else ran: peers with one thread should have had a core."""
+    """Return a description of the machine and whether it was busy. Single-threaded peers should have had a core."""
     single = [row for row in figures if not row["peer"].startswith(("Go", "Java"))]
     share = statistics.median(row["cpu_ns"] / row["median_ns"] for row in single)
     return {

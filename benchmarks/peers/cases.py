@@ -1,4 +1,4 @@
-"""What is measured: messages, and records in one batch and in batches of 130, which a producer puts into 16 KiB."""
+"""The cases: messages, and records in one batch or in batches of 130, which a producer puts into 16 KiB."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from benchmarks import records
 from benchmarks.samples import API_VERSIONS, FETCH, METADATA, METADATA_SMALL, PRODUCE, RECORDS, Sample
 
 Facts = list[int]
-"""Sums over the values of a message, the same in all languages."""
+"""Sums over the values of a message, which are the same in all languages."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A message, or records if there is no ``sample``."""
+    """A message, or records if ``sample`` is ``None``."""
 
     name: str
     title: str

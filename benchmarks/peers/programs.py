@@ -1,7 +1,7 @@
-"""The programs that are measured: how each is built and started, or why it is left out.
+"""The peer programs: how each is built and started, or why it is omitted.
 
-Versions and checksums are pinned: ``go.sum``, ``crates.lock``, ``jars.sha256``, ``constraints/``. Every tool brings
-what it needs from the registry that it is set up for.
+Versions and checksums are pinned: ``go.sum``, ``crates.lock``, ``jars.sha256``, ``constraints/``. Every tool fetches
+dependencies from its configured registry.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SOURCES = (ROOT / "runtime" / "kwire", ROOT / "generated" / PACKAGE)
 
 
 class Unavailable(Exception):
-    """Why a program cannot be measured here."""
+    """A program cannot be measured here. The message is the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +37,11 @@ class Program:
     environment: dict[str, str] = field(default_factory=dict)
     version: str = ""
     memory: bool = False
-    """Whether memory of decoded messages can be told from that of the process."""
+    """Whether the memory of decoded messages can be measured."""
 
 
 def programs() -> tuple[list[Program], dict[str, str]]:
-    """Those that can run here, and the reasons for the others."""
+    """Return the programs that can run here, and the reasons why the others cannot."""
     found: list[Program] = []
     missing: dict[str, str] = {}
     for name, make in MAKERS.items():
@@ -93,7 +93,7 @@ def go() -> list[Program]:
 def rust() -> list[Program]:
     target = BUILD / "rust" / "target"
     place = run(["cargo", "generate-lockfile", "--quiet"], HERE / "rust")
-    # The repository has no addresses of registries: cargo tells where it brings packages from.
+    # The repository contains no registry addresses, so cargo names its registry.
     source = re.search(r"^source = .*\n", (place / "Cargo.lock").read_text("utf-8"), re.MULTILINE)
     pinned = (place / "crates.lock").read_text("utf-8").replace("\nchecksum", f"\n{source and source[0]}checksum")
     (place / "Cargo.lock").write_text(pinned, "utf-8")
@@ -116,7 +116,7 @@ def java() -> list[Program]:
 
 
 def run(command: Sequence[str], folder: Path) -> Path:
-    """Run a step of a build in a copy of the sources, so that no tool writes among them. Returns the copy."""
+    """Run a build step in a copy of the sources, so that tools do not write to them. Return the copy."""
     place = BUILD / folder.name / "source"
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(folder, place)

@@ -1,10 +1,10 @@
-"""What the same bytes are in other libraries: how each is called, and whether it reads the same values.
+"""Other Python libraries: how to call each, and whether it reads the same values.
 
-What decoding gives differs, and is part of what is measured:
+Decoding returns different objects, which is part of the measurement:
 
 - kwire: slotted objects, lists, ``kwire.Uuid`` (a ``bytes``), plain numbers.
-- kafka-python: objects of classes made at import, lists, ``uuid.UUID``, plain numbers, authorized operations as a set
-  or ``None``. Pure Python; encoders and decoders are compiled with ``exec`` per version.
+- kafka-python: objects of classes created at import, lists, ``uuid.UUID``, plain numbers, authorized operations as a
+set or ``None``. It is pure Python, with encoders and decoders compiled with ``exec`` per version.
 - kio: frozen dataclasses, tuples, ``uuid.UUID`` or ``None``, error codes as enum, durations as ``timedelta``.
   Decoding is written in Rust, encoding in Python.
 """
@@ -40,13 +40,13 @@ KIO = {
 }
 
 NOT_ASKED = -(2**31)
-"""Operations that were not asked for, which kafka-python gives as ``None``."""
+"""Operations that were not requested. kafka-python returns ``None``."""
 OTHER_NAMES = {"topic_authorized_operations": "authorized_operations"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Codec:
-    """One library, ready for one message in one version. ``decoded`` is what ``decode`` gave once."""
+    """A library, prepared for one version of a message. ``decoded`` is a result of ``decode``."""
 
     library: str
     decode: Callable[[], object]
@@ -57,7 +57,7 @@ class Codec:
 def kafka_python(name: str, version: int, data: bytes) -> Codec:
     cls = getattr(import_module(KAFKA_PYTHON[name]), name)
     message = cls.decode(data, version=version)
-    message._header = None  # decode() leaves it unset and encode() reads it
+    message._header = None  # decode() does not set it, but encode() reads it
     return Codec(
         library="kafka-python",
         decode=lambda: cls.decode(data, version=version),
@@ -84,7 +84,7 @@ PEERS = (kafka_python, kio)
 
 
 def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[str]:
-    """Where a peer's object says something else than ours, by field path."""
+    """Return the differences between a peer's object and ours, by field path."""
     found: list[str] = []
     for field in ours.FIELDS:
         if version not in field.versions:
@@ -97,7 +97,7 @@ def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[st
                 continue
             for index, (one, another) in enumerate(zip(mine, other, strict=True)):
                 found += differences(one, another, version, f"{place}[{index}]")
-        elif hasattr(mine, "FIELDS"):  # a tagged struct that is not there: peers give None or their own default
+        elif hasattr(mine, "FIELDS"):  # for an absent tagged struct, peers return None or their own default
             continue
         elif mine != _plain(other, mine):
             found.append(f"{place}: {mine!r} and {other!r}")
@@ -105,13 +105,13 @@ def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[st
 
 
 def _attribute(message: Any, name: str) -> Any:
-    """kio drops the unit from the names of durations; kafka-python reads some names of older releases."""
+    """Return a field's attribute. kio omits units from durations' names, and kafka-python has some older names."""
     names = (name, name.removesuffix("_ms"), OTHER_NAMES.get(name, name))
     return next(getattr(message, one) for one in names if hasattr(message, one))
 
 
 def _plain(value: Any, like: Any) -> Any:
-    """A peer's value as the type we use for it."""
+    """Return a peer's value as kwire's type."""
     match value:
         case UUID():
             return value.bytes

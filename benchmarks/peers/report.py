@@ -1,4 +1,4 @@
-"""The results as a Markdown page and as a plot. The page has what the JSON has; nothing is measured here."""
+"""Writes the results in the JSON file as a Markdown page and as a plot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.peers.cases import CASES, Case
 
 BASE = "kwire native"
 THREADED = ("Go", "Java")
-"""How names of peers begin that work in several threads."""
+"""Prefixes of the names of multi-threaded peers."""
 SHORT = {
     "records_one": "records, one batch",
     "records_130": "records, batches of 130",
@@ -108,7 +108,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def plot(results: Results, target: Path) -> None:
-    """Bars of time by case and peer on a logarithmic scale, as multiples of kwire native."""
+    """Return bars of time by case and peer on a logarithmic scale, as multiples of native kwire."""
     matplotlib = import_module("matplotlib")
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "kwire"

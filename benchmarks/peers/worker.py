@@ -1,8 +1,8 @@
-"""The peers in Python. ``python -m benchmarks.peers.worker NAME FOLDER`` answers commands, see ``benchmarks.peers``.
+"""The Python peers. ``python -m benchmarks.peers.worker NAME FOLDER`` answers commands (see ``benchmarks.peers``).
 
 ``NAME`` is ``kwire``, ``kwire-ready-records``, ``kafka-python``, ``kio`` or ``aiokafka``. ``kwire-ready-records``
-reads lists of records, and builds batches from ``Record`` objects that are there already. ``keep CASE N`` decodes N
-times and keeps the results.
+reads lists of records, and builds batches from existing ``Record`` objects. ``keep CASE N`` decodes N times and keeps
+the results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ RECORDS = {"kafka-python": records.kafka_python, "kio": records.kio, "aiokafka":
 
 
 class Missing(Exception):
-    """The library has no such message or direction; the message says so."""
+    """The library lacks the message or direction, as the error text explains."""
 
 
 @dataclass(frozen=True)
