@@ -1,6 +1,6 @@
 """Compares converting messages to Arrow columns with decoding them, and measures records to columns.
 
-``python -m benchmarks.arrow [--rounds N] [--only TEXT]``; for a compiled build, put its folder on PYTHONPATH.
+``python -m benchmarks.arrow [--rounds N] [--only TEXT]``. For a compiled build, put its folder on PYTHONPATH.
 
 "bytes" is ``Columns.decode``, and "two" is the same with two selected columns of the first level. "columns" is
 ``Columns.array`` on decoded messages. "rows" is hand-written code that passes nested dicts to ``pyarrow.array``. The
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
-    """Measure the seconds per message."""
+    """Return the seconds per message for each way."""
     columns = ARROW[sample.name]
     data = sample.make(load()[sample.module]).encode(sample.version)
     cls = columns.message

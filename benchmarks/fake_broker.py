@@ -54,7 +54,7 @@ async def many(count: int) -> None:
 
 
 def blocking(count: int) -> None:
-    """Start and stop brokers on threads."""
+    """Start and stop brokers that run on threads."""
     for _ in range(count):
         with FakeBroker():
             pass
@@ -75,7 +75,7 @@ async def started_and_stopped(count: int) -> int:
 
 
 def produced(servers: str, count: int) -> None:
-    """Produce with confluent-kafka."""
+    """Produce ``count`` records with confluent-kafka."""
     from confluent_kafka import Producer
 
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 5, "queue.buffering.max.messages": 1_000_000})
@@ -85,7 +85,7 @@ def produced(servers: str, count: int) -> None:
 
 
 def consumed(servers: str, count: int) -> None:
-    """Read all records with confluent-kafka."""
+    """Consume ``count`` records with confluent-kafka."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "g", "auto.offset.reset": "earliest"})
@@ -109,7 +109,7 @@ def mock_cluster() -> Iterator[str]:
 
 @contextmanager
 def fake_broker() -> Iterator[str]:
-    """Run the fake broker on a thread."""
+    """Run a fake broker on a thread."""
     with FakeBroker(topics={"orders": 4}, keep_requests=0) as broker:
         yield broker.bootstrap_servers
 
@@ -126,12 +126,12 @@ def beside_the_mock_cluster(count: int, rounds: int) -> None:
 
 
 def show(what: str, seconds: tuple[float, float]) -> None:
-    """Print a line."""
+    """Print a line with both times in milliseconds."""
     print(f"{what:60} {seconds[0] * 1000:9.1f} {seconds[1] * 1000:9.1f}", flush=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print a table."""
+    """Run the benchmark, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=40_000, help="The mock cluster keeps 5 MB of a partition.")
     parser.add_argument("--rounds", type=int, default=3)

@@ -296,7 +296,7 @@ def strays(count: int) -> Iterator[TcpPacket]:
 def of(
     number: int, segments: Sequence[Segment], server: Peer = BROKER, pace: float = 200, **how: Any
 ) -> Iterator[TcpPacket]:
-    """Return the packets of a connection. A thousand clients share each number, a millisecond apart."""
+    """Return the packets of a connection. A thousand clients use each port, a millisecond apart."""
     client = Peer(f"10.1.{number % 1000 >> 8}.{number % 1000 & 255}", 1024 + number // 1000)
     at = number / 1000
     made = packets(
@@ -308,7 +308,7 @@ def of(
 
 
 def exchange(turn: int) -> list[Segment]:
-    """Return a Fetch request and its response."""
+    """Return the segments of a Fetch request and its response."""
     (_, _, asked), (_, _, answered) = SMALL
     number = turn.to_bytes(4, "big")
     return [

@@ -27,7 +27,7 @@ TARGET = 30.0
 """Maximum milliseconds for importing kwire_kafka and decoding a message."""
 
 API_VERSIONS = "0000" + "01" + "00000000" + "00"
-"""An ApiVersions response of version 3 without entries."""
+"""An ApiVersions response, version 3, without entries, as hex."""
 
 FOLDERS = (ROOT / "runtime", ROOT / "generated")
 FIRST = "from kwire_kafka import ApiVersionsResponse; ApiVersionsResponse.decode(bytes.fromhex({!r}), 3)"
@@ -42,7 +42,7 @@ KIO = (
 
 
 def programs(built: Path = BUILT) -> dict[str, tuple[str, Sequence[Path]]]:
-    """Return the programs to run, with the folders that they import from."""
+    """Return the programs to run by name, with the folders that they import from."""
     found: dict[str, tuple[str, Sequence[Path]]] = {
         "bare interpreter": ("pass", FOLDERS),
         "import kwire_kafka": ("import kwire_kafka", FOLDERS),
@@ -105,7 +105,7 @@ def run(program: str, folders: Sequence[Path]) -> float:
 
 
 def breakdown(program: str) -> list[list[str]]:
-    """Return the modules that the program imports beyond a bare interpreter, most expensive first."""
+    """Return the costliest imports beyond a bare interpreter as module, own µs and total µs, most expensive first."""
     command = [sys.executable, "-X", "importtime", "-c"]
     seen = {row[0] for row in _import_times([*command, "pass"])}
     best: dict[str, tuple[int, int]] = {}

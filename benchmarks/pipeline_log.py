@@ -1,4 +1,4 @@
-"""``kafka_log`` compared with a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
+"""Compares ``kafka_log`` with a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
 
 The plain loop is ``for batch in segment.batches(): batch.records()``. "columns" makes Arrow batches of all columns
 without Spark. "spark" is the whole source with all columns, on one and two cores. Time is processor time in this
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write(path: Path, size: int, value: int, count: int = 100, codec: int = 0) -> int:
-    """Write a segment of batches of ``count`` records, and return the number of records."""
+    """Write a segment whose batches have ``count`` records each, and return the total number of records."""
     path.parent.mkdir()
     noise, offset = random.Random(1), 0
     with path.open("wb") as file:

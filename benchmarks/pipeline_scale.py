@@ -7,12 +7,12 @@ captures, LogSegment for segments, JSON for request logs, the classes of one API
 all named columns and discards them. Figures of Spark are for ``local[1]`` and ``local[2]``:
 
 ===============  =====================================================================================================
-MB/s, rows/s     by the clock, for local[1]; the first job of a session, which starts the workers, is not counted
-of plain         rate of local[1] by that of the plain loop, by the clock: 80 % is asked for
-of plain, CPU    the same in processor time of Python, of the workers and of the loop: what can be compared on a
-                 machine that has other things to do
-2 cores          rate of local[2] divided by the rate of local[1], by the clock: 1.7 is asked for
-peak MB          the most memory that a Python worker held at a time
+MB/s, rows/s     elapsed, for local[1], without the first job of a session, which starts the workers
+of plain         rate of local[1] divided by the rate of the plain loop, elapsed; the target is 80 %
+of plain, CPU    the same in the processor time of the Python workers and the loop, which can be compared even on a
+                 busy machine
+2 cores          rate of local[2] divided by the rate of local[1], elapsed; the target is 1.7
+peak MB          the peak memory of a Python worker
 ===============  =====================================================================================================
 
 The large capture is only read as frames, to compare memory and the time per MB. Captures are half recorded traffic

@@ -138,7 +138,7 @@ async def measured(through: Any, value: int, count: int) -> float:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Print a table."""
+    """Run the benchmark, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3, help="The best by CPU time counts.")

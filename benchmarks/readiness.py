@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def ways(warm: Path, path: Path) -> dict[str, Times]:
-    """Return the times of each way to read a capture."""
+    """Return the times of each way to read a capture, by name."""
     found = {"rows": shares(warm, path, 1), "rows, two shares": shares(warm, path, 2)}
     engines = {
         "the command": ["local", "--processes", "1"],
@@ -105,7 +105,7 @@ def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
 
 
 def finished(*words: str) -> Times:
-    """Measure CPU seconds and elapsed seconds of a program and of all processes that it starts.
+    """Run a program, and return the CPU seconds of all its processes and the elapsed seconds.
 
     The system adds up the seconds. Processes that Spark does not wait for are watched separately.
     """

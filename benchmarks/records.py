@@ -33,7 +33,7 @@ PEERS = ("kafka-python", "kio", "aiokafka")
 START = 1_700_000_000_000
 
 Row = tuple[int, int, bytes | None, bytes | None]
-"""Offset, timestamp, key and value."""
+"""Offset, timestamp in milliseconds, key and value of a record."""
 Times = dict[tuple[str, str, str], float]
 """Seconds by sample title, direction and library."""
 
@@ -49,7 +49,7 @@ class Library:
     codecs: Iterable[int] = range(5)
 
     def read(self, data: bytes) -> int:
-        """Iterate over all records, and count them."""
+        """Iterate over all records, and return their number."""
         count = 0
         for batch in self.batches(data):
             for _ in batch:
@@ -119,7 +119,7 @@ def samples() -> Iterator[tuple[str, int, int]]:
 
 
 def sample() -> list[Row]:
-    """Return records of 115 bytes, which compress to about half."""
+    """Return records of 115 bytes, which compress to about half their size."""
     chance = random.Random(20)
     return [
         (

@@ -65,7 +65,7 @@ def _value(kind: str, owner: type[Any], version: int, uuid: type[Any]) -> Any:
 
 
 def round_trip(message: Any, version: int) -> bytes:
-    """Return the bytes of ``message`` after checking all properties of a round trip."""
+    """Return the encoded ``message``, after checking all properties of a round trip."""
     cls = type(message)
     data: bytes = message.encode(version)
     again = cls.decode(data, version)

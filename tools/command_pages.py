@@ -1,4 +1,4 @@
-"""``docs/commands``: a page for each command of ``kwire`` and ``kwirec``, made from its help by ``make docs``."""
+"""Generates ``docs/commands``, a page for each command of ``kwire`` and ``kwirec``, from its help: ``make docs``."""
 
 from __future__ import annotations
 

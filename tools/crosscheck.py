@@ -103,7 +103,7 @@ def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
         subprocess.run([*git, "init", "--quiet"], check=True)
     fetch = ("fetch", "--quiet", "--depth", "1", "--", repository, commit)
     subprocess.run([*git, *fetch], check=True)
-    shutil.rmtree(folder / DEFINITIONS, ignore_errors=True)  # files that only another commit has
+    shutil.rmtree(folder / DEFINITIONS, ignore_errors=True)  # may have files that this commit lacks
     subprocess.run([*git, "checkout", "--quiet", "--force", "FETCH_HEAD", "--", DEFINITIONS], check=True)
     return folder / DEFINITIONS
 
@@ -141,7 +141,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--definitions", type=Path, help="a folder that has them already")
     options = parser.parse_args(arguments)
-    local = Path(options.repository)  # git runs in another folder
+    local = Path(options.repository)  # made absolute, because git runs in another folder
     repository = str(local.resolve()) if local.exists() else options.repository
     try:
         folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit, repository)

@@ -176,7 +176,7 @@ def of_the_union(classes: Sequence[NumberedClass]) -> dict[str, dict[str, int]]:
 
 
 def unknown(classes: Sequence[NumberedClass]) -> list[NumberedClass]:
-    """Return the classes that neither :data:`SOURCES` nor :data:`ELSEWHERE` lists, by name."""
+    """Return the classes that neither :data:`SOURCES` nor :data:`ELSEWHERE` lists, sorted by name."""
     known = {one for candidates in SOURCES.values() for one in candidates}
     return sorted(
         (

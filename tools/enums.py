@@ -37,7 +37,7 @@ FORMERLY = {
     "ConfigSource": {"UNKNOWN_CONFIG": 0},
     "ZkMigrationState": {"PRE_MIGRATION": 1, "MIGRATION": 2},
 }
-"""Values that differed in releases up to 2.8, up to 2.5, and in 3.4."""
+"""Values that differed in earlier releases: up to 2.8, up to 2.5, and in 3.4."""
 
 
 def numbers_of(folder: Path) -> Numbers:
@@ -46,7 +46,7 @@ def numbers_of(folder: Path) -> Numbers:
 
 
 def numbers_in(schema: Schema) -> Numbers:
-    """Return the enums of definitions."""
+    """Return the enums of a schema."""
     return {enum.name: {value.name: value.value for value in enum.values} for enum in schema.enums}
 
 

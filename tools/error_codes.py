@@ -76,7 +76,7 @@ def error_codes(jars: Jars) -> list[ErrorCode]:
 
 
 def read(path: Path) -> list[ErrorCode]:
-    """Return the errors of an ``errors.json``."""
+    """Return the error codes in an ``errors.json`` file."""
     return [ErrorCode(**fields) for fields in json.loads(path.read_text())]
 
 

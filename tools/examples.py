@@ -100,7 +100,7 @@ def records() -> Iterator[Recording]:
 
 
 def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
-    """Yield the messages in a record, with their versions and the bytes that end in them."""
+    """Yield each message in a record, with its version and the bytes that it ends."""
     if record.key is not None:
         yield record.key, record.key.VALID_VERSIONS.start, record.raw_key or b""
     if record.value is not None and record.version is not None:

@@ -23,7 +23,7 @@ PROSE = frozenset({"about"})
 
 
 def facts_of(jars: Jars) -> str:
-    """Return all definitions of a release, one per line, by module and file."""
+    """Return all definitions of a release, one per line, sorted by module."""
     lines: list[str] = []
     report = Report()
     for module, jar in sorted(jars.modules.items()):
@@ -52,7 +52,7 @@ def _line(value: object) -> str:
 
 
 def stored(archive: Path = ARCHIVE) -> dict[str, str]:
-    """Return the bundle of every release, oldest release first."""
+    """Return each release's bundle, oldest release first."""
     with zipfile.ZipFile(archive) as file:
         found = {Path(name).stem: file.read(name).decode() for name in file.namelist() if name != SAME}
         found |= {release: found[first] for release, first in json.loads(file.read(SAME)).items()}

@@ -81,7 +81,7 @@ class Module:
 
 @dataclass(frozen=True)
 class Jars:
-    """Jars of a release by module (``clients``, ``group-coordinator``, …; ``core`` is the broker).
+    """The jars of a release, by module (``clients``, ``group-coordinator``, …; ``core`` is the broker).
 
     ``missing`` has the broker's dependencies that are not on Maven.
     """
@@ -96,7 +96,7 @@ class Jars:
 def releases() -> list[str]:
     """Return the final releases on Maven from 2.2.0 on, oldest first."""
     pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
-    mvn(pom, "dependency:tree", "--update-snapshots")  # which brings the list of all versions
+    mvn(pom, "dependency:tree", "--update-snapshots")  # downloads the list of all versions
     repository = mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
     lists = Path(repository, *KAFKA.split("."), "kafka-clients").glob("maven-metadata-*.xml")
     versions = {node.text or "" for file in lists for node in ET.parse(file).iter("version")}
@@ -118,7 +118,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
             for release in absent:
                 names = [module.name for module in missing if module.release == release]
                 (fresh / release / MISSING).write_text("".join(f"{name}\n" for name in names))
-                (fresh / release).rename(CACHE / release)  # all or nothing: a folder that exists is complete
+                (fresh / release).rename(CACHE / release)  # atomic: an existing folder is complete
     return [_jars(release) for release in wanted]
 
 
@@ -167,7 +167,7 @@ def _broker(release: str) -> str:
 
 
 def _modules(broker: Module, folder: Path) -> Iterator[Module]:
-    """Yield the broker, the modules of Kafka that its POM in ``folder`` names, and their siblings."""
+    """Yield the broker, the Kafka modules in its POM in ``folder``, and :data:`BESIDE_THE_BROKER`."""
     names = [broker.name]
     pom = ET.parse(folder / broker.release / f"{broker.name}-{broker.release}.pom")
     for node in pom.iterfind("{*}dependencies/{*}dependency"):

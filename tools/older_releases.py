@@ -1,4 +1,4 @@
-"""Checks the facts of ``releases.json`` about releases before 2.2, which had no definitions: ``make
+"""Checks the facts in ``releases.json`` about releases before 2.2, which had no definitions: ``make
 conformance-older``.
 
 The check reads the first and the last release of each line. The table of versions is in the clients, or for 0.8 in
@@ -102,7 +102,7 @@ def _run(*command: str) -> str:
 
 
 def differences(said: Mapping[int, ApiFacts], found: Facts) -> Iterator[str]:
-    """Compare a release of ``releases.json`` with its classes."""
+    """Yield the differences between a release's facts in ``releases.json`` and its classes."""
     for key in sorted(said.keys() | found.keys()):
         api = said.get(key)
         accepts = frozenset(VersionRange.parse(api.accepts)) if api else frozenset()

@@ -99,7 +99,7 @@ def _release(text: str) -> str:
 
 
 def missing(there: Sequence[str]) -> list[str]:
-    """Return the releases that the union lacks."""
+    """Return the releases in ``there`` that the union lacks."""
     known = read_history(UNION).merged
     return [release for release in there if release not in known]
 
@@ -117,7 +117,7 @@ def take_in(jars: Jars) -> Update:
     known = error_codes.read(ERRORS)
     values: list[str] = []
     new_enums: list[NewEnum] = []
-    if read_history(UNION).merged[-1] == jars.release:  # the newest release gives the names
+    if read_history(UNION).merged[-1] == jars.release:  # names come from the newest release
         error_codes.write(ERRORS, error_codes.updated(known, found, jars.release))
         values = enums.take(UNION, enum_classes.of_the_union(classes))
         new_enums = enums.take_new(UNION, classes)
