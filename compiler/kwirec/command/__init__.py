@@ -1,6 +1,6 @@
-"""The command ``kwirec``, to which other packages add commands by entry points in the group ``kwirec.commands``.
+"""The ``kwirec`` command. Other packages add subcommands through entry points in the group ``kwirec.commands``.
 
-Exit codes: 0 clean or written, 1 findings, 2 wrong usage or I/O.
+The exit code is 0 on success, 1 if there are findings, or 2 for usage and I/O errors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Commands about diagnostic codes: ``explain``, and the pages of the documentation."""
+"""Commands about diagnostic codes: ``explain``, and ``rule-pages`` for the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that compare or join protocols: ``diff``, ``lint-rules`` and ``merge``."""
+"""Commands that compare or merge protocols: ``diff``, ``lint-rules`` and ``merge``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: 
 
 
 def _show_merge(outcome: MergeOutcome) -> None:
-    """Print the findings of a merge and the result of its proof."""
+    """Print a merge's conflicts and notes, and the result of its proof."""
     for conflict in outcome.conflicts:
         echo(f"conflict: {conflict}", err=True)
     for note in outcome.notes:
@@ -121,7 +121,7 @@ def diff(
 
 
 def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> tuple[Side, Side]:
-    """Both sides; what keeps them from being read ends the program."""
+    """Return both sides. If either cannot be read, exit with the reason."""
     from kwirec.diff.sides import SideError, left_out, read_sides
 
     report = Report()
@@ -138,7 +138,7 @@ def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> t
 
 
 def _diff_changes(old: Side, new: Side, level: str | None, form: str, settings: DiffConfig, guide: str) -> int:
-    """Print the changes between two sides and the breaks among them, and return the exit code."""
+    """Print the changes between two sides, mark the breaking ones, and return the exit code."""
     from kwirec.diff import Level, compare, judge
     from kwirec.diff.report import diff_summary, render_diff
 
@@ -153,7 +153,7 @@ def _diff_changes(old: Side, new: Side, level: str | None, form: str, settings: 
 
 
 def _show_hint(old: str, new: str, judgement: Judgement) -> None:
-    """Say how to name one release, where a union of releases has what the other side lacks."""
+    """Print how to select one release if a union of releases has messages or versions that the other side lacks."""
     from kwirec.diff.changes import MessageRemoved, VersionMaxLowered, VersionMinRaised
     from kwirec.diff.sides import GIT
     from kwirec.merge.history import read_history
@@ -171,7 +171,7 @@ def _show_hint(old: str, new: str, judgement: Judgement) -> None:
 
 
 def _diff_layouts(old: Side, new: Side, form: str, guide: str) -> int:
-    """Print how the layouts of two sides differ; the exit code."""
+    """Print how the layouts of two sides differ, and return the exit code."""
     from kwirec.diff.layout_report import layouts_summary, render_layouts
     from kwirec.diff.layouts import compare_layouts
 

@@ -1,4 +1,4 @@
-"""Commands that read definitions and say or write them: ``check``, ``fmt``, ``dump`` and ``convert``."""
+"""Commands that check, format, print or convert definitions: ``check``, ``fmt``, ``dump`` and ``convert``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def check(
 def mend(
     paths: Sequence[Path], report: Report, notation: Notation | None, dialect: Dialect | None, *, only_diff: bool
 ) -> Fixed:
-    """Apply all fixes to the files, or print what they would change."""
+    """Apply all fixes to the files, or only print the diffs, and return the result."""
     from kwirec.fixing import fix_paths
     from kwirec.formatting import replace_texts
 
@@ -116,7 +116,7 @@ def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only
 
 
 def _write_formatted(files: Sequence[Rewritten], is_filter: bool) -> None:
-    """Write files in place, or the only one to standard output."""
+    """Write the files in place, or the only text to standard output if the command is a filter."""
     from kwirec.formatting import replace_texts
 
     if is_filter and sys.stdout.isatty():

@@ -1,4 +1,4 @@
-"""Options and arguments that several commands have."""
+"""Options and arguments that several commands share."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress and the 
 
 
 def format(*choices: str) -> Callable[[F], F]:
-    """Add the option ``--format``, with text as its default."""
+    """Return the option ``--format``, whose default is text."""
     return click.option("--format", "form", type=click.Choice(choices), default="text", show_default=True)
 
 
 def config(name: str, section: str, load: Callable[[Path | None], object]) -> Callable[[F], F]:
-    """Add the option ``--config``. The parameter ``name`` gets the result of ``load`` for the file."""
+    """Return the option ``--config``, which passes the result of ``load`` for the file as the parameter ``name``."""
 
     def read(context: click.Context, parameter: click.Parameter, path: Path | None) -> object:
         folders = (here := Path.cwd(), *here.parents)
@@ -73,13 +73,13 @@ guide_url = click.option(
 
 
 def reporting(function: F) -> F:
-    """Add the options ``--format`` and ``--config`` of commands that report findings."""
+    """Add the options ``--format`` and ``--config`` to a command that reports findings."""
     return format(*FORMATS)(config("report", "tool.kwirec", load_report)(function))
 
 
 def check_package_name(package: str) -> None:
-    """Raise ``UsageError`` for a name that no generated package can have."""
-    is_special = package.startswith("__") and package.endswith("__")  # a module of Python's own, such as __init__
+    """Raise ``UsageError`` if ``package`` is not a valid name for a generated package."""
+    is_special = package.startswith("__") and package.endswith("__")  # reserved by Python, such as __init__
     if not package.isidentifier() or keyword.iskeyword(package) or is_special:
         raise click.UsageError(f"{package!r} is not a valid package name")
     if package in ("kwire", "kwirec") or package in sys.stdlib_module_names:

@@ -1,4 +1,4 @@
-"""Commands that write what is made of definitions: ``generate``, and the project of ``new``."""
+"""Commands that write files generated from definitions, such as ``generate``, and new projects."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def generate(
 
 
 def show_stale(outcome: WriteOutcome, folder: Path, command: str, only_check: bool) -> None:
-    """Print the files that a run with ``--check`` would change, and end the program if there are any."""
+    """With ``only_check``, print the files that are out of date, and exit if there are any."""
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
             echo(f"{(folder / path).as_posix()} is out of date: run `kwirec {command}`", err=True)
@@ -82,8 +82,9 @@ def make_from(
     make: Callable[[Loaded, Phase], R | None],
     guide_url: str = "",
 ) -> R:
-    """Return the result of ``make`` for the definitions. Errors, also from ``make``, end the program. Other findings
-    are counted.
+    """Return the result of ``make`` for the definitions.
+
+    Exit if loading or ``make`` reports errors. Otherwise, only print the number of findings.
     """
     from kwirec.driver import OutputNotGeneratedError, load
     from kwirec.terminal import phases
@@ -106,8 +107,9 @@ def make_from(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Stop the garbage collector, which needs a quarter of the time of a guide. Nearly all objects live until the end
-    of the command.
+    """Disable the garbage collector, which would take a quarter of the time needed to generate a guide.
+
+    Nearly all objects live until the end of the command.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -119,7 +121,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
-    """Return the number of files and their state in words."""
+    """Return a summary with the numbers of files by state, and the elapsed time."""
     differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")
     return (
         f"{outcome.unchanged + len(outcome.written)} files, {len(outcome.written)} {differ}, "

@@ -1,4 +1,4 @@
-"""Output and exit codes of commands."""
+"""Functions for the output and exit codes of commands."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ CLEAN, FINDINGS, USAGE = 0, 1, 2
 
 
 def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
-    """Print lines that may hold text of definitions, without what a terminal would act on."""
+    """Print text that may come from definitions, with terminal control characters escaped."""
     click.echo("\n".join(map(printable, text.split("\n"))), nl=nl, err=err)
 
 
 def show(report: Report, form: str, schema: Schema | None = None, guide: str = "") -> None:
-    """Print findings: machine formats to standard output, text to standard error, with errors last.
+    """Print findings, in machine formats to standard output or as text to standard error.
 
-    Findings carry addresses in the ``guide`` of a schema, if it exists.
+    Text has errors last. Given a schema and the address of its ``guide``, findings link to the guide.
     """
     text = form == "text"
     found = folded(report.diagnostics) if text else report.diagnostics
@@ -40,19 +40,19 @@ def show(report: Report, form: str, schema: Schema | None = None, guide: str = "
 
 
 def counts(report: Report, loaded: Loaded, left: str = "") -> str:
-    """Return the number of findings of each severity, and whether the rules were applied to the definitions."""
+    """Return a summary with the number of findings per severity, and a note if later checks were not run."""
     return summary(report.diagnostics) + left + ("" if loaded.validated else "; later checks were not run")
 
 
 def show_unused(waivers: Iterable[Waiver]) -> None:
-    """Print which waivers no finding needs."""
+    """Print the waivers that do not match a finding."""
     for waiver in waivers:
         place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
         echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)
 
 
 def status(report: Report) -> int:
-    """Return the exit code for the findings."""
+    """Return the exit code for the findings in ``report``."""
     if any(d.code.number in ("K001", "K002", "K009") for d in report.diagnostics):
         return USAGE
     serious = report.count(Severity.ERROR) + report.count(Severity.WARNING)

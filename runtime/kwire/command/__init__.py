@@ -1,11 +1,10 @@
-"""The command line ``kwire``. Commands are imported when they are called.
+"""The ``kwire`` command line, which imports each command when it is called.
 
-Other packages add commands by entry points in the group ``kwire.commands``. The commands of ``kwire_inspect`` require
-the extra ``inspect``, and so on.
+Other packages add commands through entry points in the group ``kwire.commands``. For example, the commands of
+``kwire_inspect`` require the extra ``inspect``.
 
-The commands of this package exit with code 0 on success and with 1 for bytes that cannot be decoded. They exit with 2
-for wrong usage. Code 3 means an API or version newer than known, or a broker that does not answer or refuses the
-login.
+The commands in this package exit with 0 on success, 1 if the bytes cannot be decoded, and 2 for usage errors. They
+exit with 3 if an API or version is too new, or if a broker does not answer or refuses the login.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line, and return its exit code."""
     if isinstance(sys.stdout, TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # some terminals cannot show all characters
+        sys.stdout.reconfigure(errors="backslashreplace")  # some terminals cannot display all characters
     try:
         code: Any = group.main(arguments, prog_name="kwire", standalone_mode=False)
     except click.Abort:

@@ -1,4 +1,4 @@
-"""``kwire broker``: what a broker accepts, against the known releases."""
+"""``kwire broker``: compare what a broker accepts with the known releases."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kwire.releases import BrokerAnswer, BrokerFit, Feature, Node
 
 MAX_LINES = 100
-"""Maximum nodes and features that are printed as text."""
+"""Maximum number of nodes, and of features, in the text output."""
 
 _EPILOG = f"""\
 examples:
@@ -59,7 +59,7 @@ def broker(**values: Any) -> int:
 
 
 def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:
-    """Return the answer as JSON, which ``BrokerAnswer.from_json`` reads. Versions are ranges as text."""
+    """Return the answer as a JSON object that ``BrokerAnswer.from_json`` can read. Version ranges are text."""
     return {
         "broker": answer.name,
         "releases": found.releases,
@@ -83,9 +83,9 @@ def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:
 
 
 def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
-    """Return the lines of a page.
+    """Yield the lines of the text output.
 
-    The text of the broker is escaped here, so that it cannot begin a line.
+    Text from the broker is escaped here, so that it cannot start a new line.
     """
     releases = f"Kafka {', '.join(found.releases)}" + (f" ({found.listener})" if found.listener else "")
     yield f"{printable(answer.name)} {'fits' if found.exact else 'fits no known release; the nearest is'} {releases}"
@@ -113,7 +113,7 @@ def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
 
 
 def _host(node: Node) -> str:
-    """Return the host of a node as in an address: IPv6 in brackets."""
+    """Return a node's host as written in an address, with brackets around IPv6 addresses."""
     return f"[{node.host}]" if ":" in node.host else node.host
 
 

@@ -1,4 +1,4 @@
-"""The shared options and errors of commands that call a broker."""
+"""Options and error handling that commands calling a broker share."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_RESPONSE = 2 << 20
-"""Default maximum bytes of a response. As JSON, a response may need 200 times its size."""
+"""Default maximum size of a response in bytes. As JSON, a response may need 200 times as much."""
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
 EXIT_CODES = """
 exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
@@ -57,18 +57,19 @@ _OPTIONS = (
     number_option("--timeout", "SECONDS", 10, 3600, float, "Time to connect, and per call."),
     number_option("--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Limit of a response, up to 300.", 1 << 20),
 )
-"""Options for the address of the broker, the connection and the login. From 320 MiB on, the first bytes of TLS could
-be a size.
+"""The broker's address, and options for the connection and login.
+
+``--max-response`` stays below 320 MiB, because from there on the first bytes of TLS could be a frame size.
 """
 
 
 def connecting(function: Function) -> Function:
-    """Add the argument ADDRESS and the options of the connection to a command."""
+    """Return the command with the argument ADDRESS and the connection options added."""
     return reduce(lambda command, option: option(command), reversed(_OPTIONS), function)
 
 
 def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], Awaitable[int]]) -> int:
-    """Call ``what`` on a connection, and return its exit code. If that fails, print one line."""
+    """Call ``what`` with a connected client, and return the exit code. If the call fails, print an error line."""
     import asyncio
 
     from kwire.client import connect, parse_address
@@ -99,7 +100,7 @@ def talk(options: Options, protocol: MessageRegistry, what: Callable[[Client], A
 
 
 def security(options: Options) -> Security:
-    """Return the settings of TLS and login from the properties file, and from the options that override it."""
+    """Return the TLS and login settings from the properties file, overridden by the options."""
     from kwire.client import Sasl, Security, SecurityError, read_properties, tls_context
 
     properties = read_properties(options.config) if options.config else {}

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 UNKNOWN = 3
-"""The exit code if nothing after the header was read."""
+"""Exit code for an unknown API, version or record."""
 MAX_LINES = 1_000_000
-"""Maximum lines that are printed of all frames together."""
+"""Maximum number of lines that are printed for all frames together."""
 MAX_UNKNOWN = 100
-"""Maximum reasons that are printed for unknown APIs and versions."""
+"""Maximum number of reasons that are printed for unknown APIs and versions."""
 MAX_DECODED = 1 << 20
-"""Size of the largest message that is printed in Kafka's JSON form if it has more than 100,000 values."""
+"""Size limit in bytes for printing a message in Kafka's JSON form if it has more than 100,000 values."""
 Titled = Iterator[tuple[str, Trace]]
 POLICIES = {"strict": STRICT, "kafka": LIKE_KAFKA, "preserve": Policy(tags="preserve")}
 _EPILOG = """\
@@ -119,7 +119,7 @@ def decode(**values: Any) -> int:
 
 
 class _Printing:
-    """Prints traces as they come, and remembers their errors for the exit code and the hints."""
+    """Prints traces as they arrive, and collects their errors for the exit code and the hints."""
 
     def __init__(self, protocol: MessageRegistry, options: Options) -> None:
         self._protocol, self._options = protocol, options
@@ -131,7 +131,7 @@ class _Printing:
         self._failed = False
 
     def print(self, traces: Titled) -> int:
-        """Print traces as text or JSON, with addresses if they are asked for, and write the page."""
+        """Print traces as text or JSON, write the HTML page if requested, and return the exit code."""
         options = self._options
         if options.format == "text":
             for number, (name, part) in enumerate(self._seen(traces)):
@@ -152,7 +152,7 @@ class _Printing:
         return UNKNOWN if self._unknown else 0
 
     def _seen(self, traces: Titled) -> Titled:
-        """Yield the traces; the error of each is printed after it."""
+        """Yield the traces, and print each trace's error after it."""
         lines = 0
         for name, part in traces:
             if lines >= MAX_LINES:
@@ -170,7 +170,7 @@ class _Printing:
                 self._unreadable = _payload(part) if self._unreadable is None else self._unreadable
             if part.unknown and len(self._unknown) < MAX_UNKNOWN:
                 self._unknown[part.unknown] = None
-            # Spans of kind "?" are bytes that could not be read, also in records.
+            # A span of kind "?" has bytes that could not be read, in a record or elsewhere.
             self._failed = self._failed or bool(part.error) or any(span.kind == "?" for span in part.spans)
 
     def _json(self, traces: Titled) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -179,12 +179,12 @@ class _Printing:
             yield name, as_json(part, self._note, most=MAX_BYTES) | links
 
     def _messages(self, traces: Titled) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Yield Kafka's JSON form of the traces that are messages."""
+        """Yield each successfully traced message in Kafka's JSON form, with its title."""
         for name, part in self._seen(traces):
             if not part.error and not part.unknown:
                 try:
                     yield name, _message(self._protocol, _payload(part), self._options)
-                except JsonFormError as problem:  # a tolerant policy reads what Kafka would not write
+                except JsonFormError as problem:  # a tolerant policy accepts values that Kafka would not write
                     put(f"{problem}", sys.stderr)
                     self._failed = True
 
@@ -193,12 +193,12 @@ class _Printing:
 
 
 def _payload(part: Trace) -> bytes:
-    """Return the data of a trace without the size of the frame."""
+    """Return the data of a trace without the frame size."""
     return part.data[4 if part.spans and part.spans[0].name == "size" else 0 :]
 
 
 def _message(protocol: MessageRegistry, data: bytes, options: Options) -> dict[str, Any]:
-    """Return Kafka's JSON form of the message in ``data``, which its trace has shown to be one."""
+    """Return Kafka's JSON form of the message in ``data``, which has already been traced without errors."""
     policy = POLICIES[options.policy]
     if options.message:
         version: int = options.version
@@ -225,7 +225,7 @@ def _write(file: Path, text: str, options: Options) -> None:
 
 
 def _check(options: Options) -> None:
-    """Reject options that would have no effect, and missing ones."""
+    """Raise ``ValueError`` if an option is missing or would have no effect."""
     if not options.topic and (options.key is not None or options.value is not None):
         raise ValueError("--key and --value require --topic")
     if options.api_key is not None and not options.response:
@@ -254,7 +254,7 @@ def _record(protocol: MessageRegistry, options: Options) -> Titled:
 
 
 def _traces(protocol: MessageRegistry, options: Options) -> Titled:
-    """Return one trace, or one for each frame if there are several, with the titles to print."""
+    """Return the trace of each frame, or of the only payload or message, with its title."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
         "expand": (
@@ -281,9 +281,9 @@ def _traces(protocol: MessageRegistry, options: Options) -> Titled:
 
 
 def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes], Trace]) -> Titled:
-    """Return the traces of one payload or of frames.
+    """Yield the trace of one payload, or of each frame.
 
-    ``framed`` selects between them. With ``None``, the sizes in ``data`` decide.
+    ``framed`` selects between the two. If it is ``None``, the sizes in ``data`` decide.
     """
     if framed is False or (framed is None and not (data and all(map(_is_whole, _frames(data))))):
         yield "", trace_payload(data)
@@ -298,7 +298,7 @@ def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes],
 
 
 def _frames(data: bytes) -> Iterator[bytes]:
-    """Yield the consecutive frames in ``data``, with their sizes. The last one may be incomplete."""
+    """Yield the consecutive frames in ``data``, including their size fields. The last frame may be incomplete."""
     start = 0
     while start < len(data):
         size = int.from_bytes(data[start : start + 4], "big", signed=True)

@@ -104,7 +104,7 @@ def _of_versions(message: type[Message], field: Field, version: int | None) -> d
 
 
 def plain(value: Any) -> Any:
-    """Return a default as JSON has it. A struct of defaults is left out."""
+    """Return a field's default as a JSON value. A struct becomes an empty object."""
     if isinstance(value, Struct):
         return {}
     return value.hex() if type(value) is bytes else str(value) if isinstance(value, Uuid) else value

@@ -1,4 +1,4 @@
-"""``kwire encode``: a message in Kafka's JSON form → its bytes in hex."""
+"""``kwire encode``: convert a message from Kafka's JSON form to hex."""
 
 from __future__ import annotations
 

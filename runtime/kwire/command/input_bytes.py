@@ -1,4 +1,4 @@
-"""Input of the command: hex, base64 or raw bytes, from arguments, a file or standard input."""
+"""Reads a command's input: hex, base64 or raw bytes, from arguments, a file or standard input."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _TEXT = re.compile(rb"[\s -~]+")
 
 
 MAX_INPUT = 16 << 20
-"""The default limit of the input: to trace a megabyte of small fields needs seconds."""
+"""Default input limit in bytes. Tracing a megabyte of small fields takes seconds."""
 
 
 def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPUT) -> bytes:
-    """Return the bytes that ``words`` denote: a file name, ``-`` or nothing for standard input, or hex or base64
-    itself.
+    """Return the bytes that ``words`` denote: a file name, hex or base64, or ``-`` or no words for standard input.
 
-    With the coding ``guess``, input that is neither hex nor base64 is raw, unless it is printable text: a frame never
-    is, a hex dump with columns is. ``ValueError`` if the input is not in ``coding``, or a file or standard input has
-    more than ``most`` bytes. Raise ``OSError`` if the file cannot be read.
+    With the coding ``guess``, input that is neither hex nor base64 is treated as raw. Printable text is rejected,
+    because it may be a hex dump with columns but never a frame.
+
+    Raises ``ValueError`` if the input is not in ``coding``, or if a file or standard input has more than ``most``
+    bytes, and ``OSError`` if the file cannot be read.
     """
     if not words or list(words) == ["-"]:
         return _decoded(_read(sys.stdin.buffer, "standard input", most), coding)
@@ -56,7 +57,7 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
     if coding == "raw":
         return data
     if coding != "base64":
-        # regular expressions would take a hundred times the memory of the input
+        # regular expressions would need a hundred times the input's memory
         digits = data.replace(b"0x", b" ").replace(b"0X", b" ").translate(None, _BETWEEN)
         if len(digits) % 2 == 0 and not digits.translate(None, _DIGITS):
             return bytes.fromhex(digits.decode())
@@ -75,5 +76,5 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
 def _is_file(word: str) -> bool:
     try:
         return Path(word).is_file()
-    except OSError:  # hex that is too long for a file name
+    except OSError:  # the word is hex, too long for a file name
         return False

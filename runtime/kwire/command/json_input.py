@@ -1,4 +1,4 @@
-"""Messages in Kafka's JSON form, as users type them: from the command line, a file or standard input."""
+"""Reads messages in Kafka's JSON form from the command line, a file or standard input."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 MAX_BODY, MAX_VALUES = 16 << 20, 100_000
-"""Maximum bytes of JSON and maximum values of a message. An empty object of three bytes becomes a struct of
-kilobytes, with defaults."""
+"""Maximum size of the JSON in bytes, and maximum number of values in a message.
+
+With defaults, an empty object of three bytes becomes a struct of several kilobytes.
+"""
 
 
 def json_option(what: str) -> Callable[[Function], Function]:
-    """Return the option ``--json``, which gives ``what``: a message or a request."""
+    """Return the option ``--json`` for ``what``, a message or a request."""
     return click.option(
         "--json",
         metavar="JSON",
@@ -34,7 +36,7 @@ def json_option(what: str) -> Callable[[Function], Function]:
 
 
 def read_json(text: str) -> Any:
-    """Return the value that ``text`` denotes: JSON itself, ``@FILE`` or ``-`` for standard input."""
+    """Return the parsed JSON that ``text`` denotes: JSON itself, ``@FILE``, or ``-`` for standard input."""
     from kwire.client.files import read_small
 
     if text == "-":
@@ -43,20 +45,18 @@ def read_json(text: str) -> Any:
             raise OSError(errno.EFBIG, f"more than {MAX_BODY >> 20} MiB", "standard input")
     else:
         content = read_small(text[1:], MAX_BODY) if text.startswith("@") else text.encode(errors="surrogateescape")
-    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:  # before any of them becomes an object
+    if sum(map(content.count, (b",", b"[", b"{"))) > MAX_VALUES:  # checked before any object is created
         raise ValueError(f"the message has more than {MAX_VALUES:,} values")
     return json.loads(content)
 
 
 def built(cls: type[Message], value: Any, version: int) -> Message:
-    """Return the message that ``value`` represents. Missing fields have their defaults."""
+    """Return the message that ``value`` represents. Missing fields get their defaults."""
     return cls.from_json(_with_defaults(cls, value, version), version)
 
 
 def _with_defaults(cls: type[Struct], value: Any, version: int) -> Any:
-    """Return ``value``, a struct or an array of them in Kafka's JSON form, with the defaults of the fields that it
-    lacks.
-    """
+    """Return ``value``, a struct or an array of structs in Kafka's JSON form, with defaults for missing fields."""
     if isinstance(value, list):
         return [_with_defaults(cls, item, version) for item in value]
     if not isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Names of APIs, as users type them, and of the codes in messages, as they are shown."""
+"""API names as users type them, and names of codes as messages display them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def api_key(protocol: MessageRegistry, text: str) -> int:
-    """Return the API key for a number or name, such as `1`, `Fetch` or `fetchresponse`."""
+    """Return the API key for a number or a name, such as `1`, `Fetch` or `fetchresponse`."""
     if text.lstrip("-").isdigit():
         return int(text)
     names = {name.lower(): key for key, name in protocol.api_names.items()}
@@ -26,7 +26,7 @@ def api_key(protocol: MessageRegistry, text: str) -> int:
 
 
 def notes(protocol: MessageRegistry, package: str) -> Note:
-    """Return a function from spans to notes on their values: names of error codes and APIs, times."""
+    """Return a function that returns a note on a span's value: an error code's name, an API name or a time."""
     try:
         errors: dict[int, str] = {int(code): code.name for code in import_module(f"{package}.errors").ErrorCode}
     except (ImportError, AttributeError):

@@ -1,4 +1,4 @@
-"""Names for input of ``kwire decode`` that is no request: files of other kinds, and responses."""
+"""Identifies input of ``kwire decode`` that is not a request: responses and other kinds of files."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_TRIED = 1 << 20
-"""Size of the largest payload that is tried as each response."""
+"""Maximum size in bytes of a payload that is tried as a response of every API."""
 MAX_NAMED = 6
-"""The number of APIs that are named: short responses fit many."""
+"""Maximum number of APIs that are named, because a short payload fits many of them."""
 
 _CAPTURE = "a packet capture", "kwire tables reads it"
 _COMPRESSED = "decompress it, or give it to kwire tables if it is a capture or a log"
@@ -37,9 +37,9 @@ _SEGMENT = "a log segment or a record batch", "kwire tables reads files of a log
 
 
 def other_file(data: bytes) -> str:
-    """Return the type of file that ``data`` starts, with the command that reads it.
+    """Return a message that names the file type of ``data`` and how to read it.
 
-    Return an empty string if the first bytes match no known type.
+    Return an empty string if the first bytes do not match a known type.
     """
     found = next((names for start, names in _FILES.items() if data.startswith(start)), None)
     if (
@@ -53,8 +53,9 @@ def other_file(data: bytes) -> str:
 
 
 def responses(protocol: MessageRegistry, payload: bytes) -> str:
-    """Return how to decode ``payload`` as a response, with the responses that it is a whole one of, or empty if there
-    are none.
+    """Return a hint on how to decode ``payload`` as a response, which names the APIs that it fits completely.
+
+    Return an empty string if it does not fit any.
     """
     found = list(_fitting(protocol, payload)) if len(payload) <= MAX_TRIED else []
     if not found:

@@ -1,4 +1,4 @@
-"""The part that the commands share: their options, and how they print."""
+"""Options and output functions that the commands share."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ SECRETS = click.option(
 
 
 class Options(SimpleNamespace):
-    """The options of a call, as attributes."""
+    """A command's option values as attributes."""
 
     def error(self, problem: str) -> NoReturn:
-        """Raise a usage error."""
+        """Raise a ``UsageError`` with ``problem`` as its message."""
         raise click.UsageError(problem, click.get_current_context(silent=True))
 
 
 def format_option(*formats: str) -> Callable[[Function], Function]:
-    """Return the option ``--format``, by default the first of ``formats``."""
+    """Return the option ``--format``, whose default is the first of ``formats``."""
     return click.option(
         "--format", type=click.Choice(formats), default=formats[0], show_default=True, help="Output format."
     )
@@ -48,7 +48,7 @@ def format_option(*formats: str) -> Callable[[Function], Function]:
 def number_option(
     name: str, metavar: str, default: int, most: int, kind: type[float], help: str, unit: int = 1
 ) -> Callable[[Function], Function]:
-    """Return an option that is a number above 0, up to ``most``, of ``unit``."""
+    """Return an option for a number above 0, up to ``most``, which is multiplied by ``unit``."""
 
     def parsed(context: click.Context, parameter: click.Parameter, text: str) -> float:
         try:
@@ -63,12 +63,12 @@ def number_option(
 
 
 def epilog(text: str) -> str:
-    """Return the end of a help text, with its lines as they are."""
+    """Return the epilog of a help text, marked so that click keeps its line breaks."""
     return "\n\n".join(f"\b\n{part}" for part in text.strip().split("\n\n"))
 
 
 def put(text: str, file: TextIO | None = None) -> None:
-    """Print lines, or JSON that is not yet escaped."""
+    """Print text line by line, with unprintable characters escaped."""
     print("\n".join(map(printable, text.split("\n"))), file=file)
 
 
@@ -78,9 +78,10 @@ def put_json(value: object) -> None:
 
 
 def put_members(members: Iterable[tuple[str, object]]) -> None:
-    """Print named values as members of one JSON object, or a single one without a name as it is.
+    """Print named values as members of one JSON object, or a single unnamed value by itself.
 
-    They are printed as they come, in parts: the text of a large value would need more memory than the value.
+    Values are printed in parts as they arrive, because the text of a large value would need more memory than the
+    value.
     """
     before, end = "{", "{}\n"
     for name, value in members:
