@@ -28,7 +28,7 @@ from kwire_kafka.arrow import ARROW
 
 MANY = 200
 AT_ONCE = {"MetadataResponse": (1, 10)}
-"""Messages per call. The default is ``MANY``."""
+"""Numbers of messages per call, by message name. The default is ``MANY``."""
 
 DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"
 COMPARED = (COLUMNS, ROWS, WIRE, TWO)
@@ -69,7 +69,7 @@ def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
 
 
 def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
-    """Convert without ``Columns``, through dicts of the fields in the version."""
+    """Return an array built by hand from dicts of the fields in the version."""
     return pa.array([as_dict(message, version) for message in messages], columns.type)
 
 
@@ -90,7 +90,7 @@ def check(columns: Columns, messages: list[Any], version: int) -> None:
 
 
 def records(rounds: int) -> str:
-    """Measure megabytes per second for uncompressed batches of 130 records of 120 bytes."""
+    """Return a table of MB per second for uncompressed batches of 130 records of 120 bytes."""
     noise = random.Random(1)
     rows = [Record(b"key-%d" % each, noise.randbytes(100), (), START + each, each) for each in range(RECORDS)]
     data = b"".join(encode_batch(rows[first : first + 130]) for first in range(0, RECORDS, 130))

@@ -1,4 +1,4 @@
-"""Measures reading captures to pieces: microseconds per packet, and packets and megabytes per second of one core.
+"""Measures how fast captures are read into pieces: µs per packet, packets and MB per second on one core.
 
 ``python -m benchmarks.capture [--packets N] [--size BYTES] [--rounds N]``
 
@@ -92,7 +92,7 @@ def dpkt_packets(path: Path) -> Iterator[object]:
 
 
 def measured(call: Call, count: int, rounds: int, size: int) -> list[str]:
-    """Return the best time of several rounds."""
+    """Return the best of ``rounds`` as µs per packet, packets per second and MB per second."""
     best = min(seconds(call) for _ in range(rounds))
     return [f"{best / count * 1e6:.2f}", f"{count / best:,.0f}", f"{size / best / 1e6:,.0f}"]
 

@@ -65,7 +65,7 @@ def measure(samples: Sequence[Sample], native: Path | None, rounds: int) -> Time
 
 @contextmanager
 def own_imports(folder: Path) -> Iterator[None]:
-    """Import kwire from ``folder`` in addition to the imported kwire."""
+    """Import kwire from ``folder``, separately from the kwire that is already imported."""
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0].startswith("kwire")}
     sys.path.insert(0, str(folder))
     try:
@@ -86,7 +86,7 @@ def check_builds(builds: dict[str, dict[str, ModuleType]]) -> None:
 
 
 def codecs_of(sample: Sample, builds: dict[str, dict[str, ModuleType]]) -> Iterator[Codec]:
-    """Yield all libraries for a sample, after checking that they read and write the same values."""
+    """Yield each library's codec for a sample, after checking that all read and write the same."""
     plain = builds[INTERPRETED][sample.module]
     expected = sample.make(plain)
     data: bytes = expected.encode(sample.version)
@@ -117,7 +117,7 @@ def ours(label: str, module: ModuleType, sample: Sample, data: bytes) -> Codec:
 
 
 def report(times: Times) -> str:
-    """Print a table per direction with times, and ratios of the peers to kwire."""
+    """Return a table per direction, with times and the ratios of the peers to kwire."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     pairs = [(peer, own) for own in (INTERPRETED, COMPILED) for peer in ("kafka-python", "kio") if own in libraries]
     parts = [environment()]

@@ -66,7 +66,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[str, Seconds], int]:
 
 
 def generate(definitions: Path, out: Path) -> Seconds:
-    """Run the command once."""
+    """Run the command once, and return its times."""
     command = [sys.executable, "-c", COMMAND, "generate", str(definitions), "--package", PACKAGE, "--out", str(out)]
     before, start = _processor(), time.perf_counter()
     subprocess.run([*command, "--quiet"], check=True, capture_output=True)

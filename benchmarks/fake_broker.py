@@ -1,4 +1,4 @@
-"""The cost of ``kwire_testing.FakeBroker``: its start, many brokers, and a comparison with librdkafka's mock cluster.
+"""Measures ``kwire_testing.FakeBroker``: startup, many brokers, and a comparison with librdkafka's mock cluster.
 
 Each figure has the elapsed time and the CPU time of all threads of this process. confluent-kafka's clients are in
 this process, as in a test. ``--brokers 10000`` also starts and stops 10,000 brokers, and counts the remaining files

@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def good(size: int) -> Talks:
-    """Repeat recorded traffic."""
+    """Return connections that repeat recorded traffic."""
     whole = [one for name in recordings() for one in recorded(name) if len(one.segments) > 6]
     turns = max(1, size // sum(len(data) for one in whole for _, _, data in one.segments))
     return [repeated(one, turns, 40000 + number) for number, one in enumerate(whole)]
@@ -128,7 +128,7 @@ def one_sided(talks: Talks) -> Talks:
 
 
 def in_turn(size: int, chunk: Chunk) -> Talks:
-    """Return chunks that both sides send in turn."""
+    """Return connections whose sides send chunks in turn."""
 
     def segments(seed: int) -> Iterator[Segment]:
         some = random.Random(seed)
@@ -189,7 +189,7 @@ def large_claims(some: random.Random) -> bytes:
 
 
 def overlapping(some: random.Random) -> bytes:
-    """Return nested headers: frames that claim all bytes after them and end together."""
+    """Return nested frames, each of which claims all following bytes, so that all end together."""
     return b"".join(
         (8000 - 20 * number).to_bytes(4, "big") + b"\0\0\0\x09" + some.randbytes(4) + b"\0\4test\0\0\0"
         for number in range(400)
@@ -236,7 +236,7 @@ finally:
 
 
 def many(count: int, only: Sequence[str]) -> str:
-    """Measure the time and memory to read captures of ``count`` connections, and of a few."""
+    """Return a table of the time and memory to read captures of up to ``count`` connections."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "capture.pcap", Path(folder) / "out"

@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def measure(runs: int) -> dict[str, tuple[float, float]]:
-    """Measure the minimum and median milliseconds above a bare interpreter, and print the tables."""
+    """Return the minimum and median milliseconds above a bare interpreter, and print the tables."""
     chosen = programs()
     times: dict[str, list[float]] = {name: [] for name in chosen}
     for program, folders in chosen.values():
@@ -98,7 +98,7 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
 
 
 def run(program: str, folders: Sequence[Path]) -> float:
-    """Return the milliseconds of a process."""
+    """Run a process, and return its elapsed milliseconds."""
     start = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], env=_environment(folders), check=True)
     return (time.perf_counter() - start) * 1e3

@@ -1,4 +1,4 @@
-"""Measures memory while log segments are read, which must not grow with their size.
+"""Measures the memory needed to read log segments, which must not grow with their size.
 
 ``python -m benchmarks.log_memory [--size BYTES] [--segment BYTES] [--codec N]``
 

@@ -1,4 +1,4 @@
-"""Compiles with mypyc and proves the benefit.
+"""Compiles the codecs with mypyc, and proves the benefit.
 
 ``python -m benchmarks.native [--modules N | --all] [--out build/native]``
 
@@ -65,7 +65,7 @@ def describe(built: Build) -> str:
 
 
 def compare_round_trips(built: Build, modules: Sequence[str]) -> str:
-    """Compare round trips of every message, compiled and interpreted."""
+    """Compare round trips of every message, compiled and interpreted, and return a summary."""
     compiled = round_trips([built.folder], modules)
     plain = round_trips([RUNTIME.parent, GENERATED.parent], modules)
     if compiled["compiled"] != len(modules) or plain["compiled"]:

@@ -1,4 +1,4 @@
-"""Measures the cost of rows above decoding: microseconds per frame, and frames and megabytes per second of one core.
+"""Measures the cost of rows in addition to decoding: µs per frame, frames and MB per second on one core.
 
 ``python -m benchmarks.pipeline_frames [--megabytes N] [--rounds N] [CAPTURE...]``
 
@@ -110,7 +110,7 @@ def calls(pieces: Pieces, path: Path) -> dict[str, Call]:
 
 
 def decoded(pieces: Iterable[Piece | Broken]) -> int:
-    """Count the events in a plain loop."""
+    """Decode the pieces in a plain loop, and return the number of events."""
     connections: dict[int, ConnectionDecoder] = {}
     events = 0
     for piece in pieces:

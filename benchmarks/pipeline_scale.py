@@ -121,7 +121,7 @@ def logs(mb: int) -> list[Job]:
 
 
 def typed_tables(mb: int) -> list[Job]:
-    """Return the typed tables of stored exchanges."""
+    """Return jobs that decode the messages in stored exchanges."""
     capture, stored = write_capture(FOLDER / "typed.pcap", mb), FOLDER / "exchanges"
     running = spark_session("local[2]")
     running.read.format("kafka_capture").options(**dict([EXCHANGES])).load(str(capture)).write.parquet(str(stored))
@@ -169,7 +169,7 @@ def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
 
 
 def typed_job(api: str, stored: Path) -> Job:
-    """Return a job for the messages of one API in a table of exchanges. Its size is that of the messages."""
+    """Return a job for one API's messages in a table of exchanges. Its input size is the size of these messages."""
     request = PROTOCOL[f"{api}Request"]
     found = pyarrow.dataset.dataset(stored).to_table(
         ["version", "request", "response"], pyarrow.dataset.field("api") == api
@@ -209,7 +209,7 @@ def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
     for job in jobs:
         made = job.table(running, cores)
         if rounds > 1:
-            throw_away(made)  # starts the workers and lets the JVM compile
+            throw_away(made)  # starts the workers and warms up the JVM
         found[job.name] = min((measured(made) for _ in range(rounds)), key=lambda one: one.seconds)
         print(".", end="", flush=True)
     running.stop()

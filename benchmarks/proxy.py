@@ -26,7 +26,7 @@ IN_FLIGHT = 5
 
 
 def other(request: HeartbeatRequest, passage: Passage) -> None:
-    """Pass Produce requests without decoding them."""
+    """Ignore Heartbeat requests. Produce requests do not reach this filter."""
 
 
 def reading(request: ProduceRequest, passage: Passage) -> None:
@@ -34,7 +34,7 @@ def reading(request: ProduceRequest, passage: Passage) -> None:
 
 
 def changing(request: ProduceRequest, passage: Passage) -> ProduceRequest:
-    """Decode each Produce request, and encode it again."""
+    """Return each decoded Produce request, so that it is encoded again."""
     return request
 
 

@@ -119,7 +119,7 @@ def finished(*words: str) -> Times:
 
 
 def shares(warm: Path, path: Path, of: int) -> Times:
-    """Measure the CPU seconds of all shares, and the elapsed seconds until the last is read. All start together."""
+    """Read all shares at once, and return their CPU seconds and the elapsed seconds until the last one is read."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
         subprocess.Popen([*words, str(one), str(of)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

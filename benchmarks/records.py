@@ -1,4 +1,4 @@
-"""Compares records with kafka-python, kio and aiokafka: 20,000 of about 120 bytes, read and built in one run.
+"""Compares kwire with kafka-python, kio and aiokafka at reading and building 20,000 records of about 120 bytes.
 
 ``python -m benchmarks.records [--native FOLDER] [--rounds N] [--json FILE]``
 
@@ -149,7 +149,7 @@ def built(library: Library, rows: list[Row], per_batch: int, codec: int) -> Iter
 
 
 def check(library: Library, rows: list[Row], per_batch: int, codec: int, data: bytes) -> None:
-    """Check that the library reads batches from kwire, and kwire batches from the library."""
+    """Exit if the library cannot read kwire's batches, or if kwire cannot read the library's batches."""
     if list(library.rows(data)) != rows or library.read(data) != COUNT:
         sys.exit(f"{library.name} reads other records")
     if library.build and [row[1:] for row in kwire("").rows(build(library, rows, per_batch, codec))] != [
@@ -257,7 +257,7 @@ def aiokafka() -> Library:
 
 
 def report(times: Times) -> str:
-    """Print a table per direction."""
+    """Return a table per direction."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     own = [library for library in (INTERPRETED, COMPILED) if library in libraries]
     pairs = [(peer, library) for library in own for peer in PEERS]

@@ -76,7 +76,7 @@ def round_trip(message: Any, version: int) -> bytes:
 
 
 def run(package: str, modules: Sequence[str]) -> dict[str, object]:
-    """Make round trips of default and filled instances of all messages."""
+    """Make round trips of default and filled instances of all messages, and return the coverage and digest."""
     uuid = import_module("kwire.uuids").Uuid
     slow = _count_calls(import_module("kwire.interpreter"))
     digest = hashlib.sha256()
@@ -99,7 +99,7 @@ def run(package: str, modules: Sequence[str]) -> dict[str, object]:
 
 
 def _count_calls(interpreter: Any) -> list[str]:
-    """Return the names of messages that needed the slow path, which should be empty."""
+    """Return a list that collects the names of messages that need the slow path. It should stay empty."""
     called: list[str] = []
 
     def counting(original: Any) -> Any:

@@ -34,7 +34,7 @@ NAMES = {
     "ConsumerMemberAssignment": "ConsumerProtocolAssignment",
     "ControlRecordKey": "ControlRecordTypeSchema",
 }
-"""Kafka's names of records that franz-go names differently. Requests and responses are paired by api key."""
+"""Kafka's names of records that franz-go names differently. Requests and responses are paired by API key."""
 
 EARLY = "Kafka has the tag from a later version on, and franz-go's notation cannot say from which"
 KAFKA = "Kafka"

@@ -1,4 +1,4 @@
-"""The classes in a release that have named numbers, and which of them are enums of the union.
+"""Finds the classes of a release that define named numbers, and matches them with the enums of the union.
 
 :data:`SOURCES` lists the classes of the union's enums. :data:`ELSEWHERE` lists classes whose numbers do not occur in
 fields. :func:`unknown` returns all other classes, which are new.

@@ -24,7 +24,7 @@ from tools.enum_classes import NumberedClass, classes_of, draft, of_the_union, u
 from tools.maven import bring
 
 Numbers = Mapping[str, Mapping[str, int]]
-"""The numbers of each enum, by name."""
+"""The number of each value, by enum name and value name."""
 
 REMOVED = ("ControlRequestType", "ZkMigrationState")
 """Enums whose classes were removed with ZooKeeper in 4.0."""
@@ -100,7 +100,7 @@ class NewEnum:
     drafted: bool
 
     def __str__(self) -> str:
-        """Describe the remaining work."""
+        """Return a description of the remaining work."""
         name, lists = self.origin.short_name, "`tools/enum_classes.py`"
         if self.drafted:
             return (
@@ -138,7 +138,7 @@ def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
 
 
 def drop(union: Path, names: Collection[str]) -> None:
-    """Remove values from the union. ``names`` are such as :func:`take` returns."""
+    """Remove values from the union's enums. ``names`` has the form that :func:`take` returns."""
     for path, enum in _files(union):
         enum["values"] = [value for value in enum["values"] if f"{enum['name']}.{value['name']}" not in names]
         path.write_text(definition_text(enum))

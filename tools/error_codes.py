@@ -56,7 +56,7 @@ class ErrorCode:
 
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
-    """Return all error codes of the release, by code. Run ``java`` (JDK 11 or newer) with the jars."""
+    """Return all error codes of the release, sorted by code. Run ``java`` (JDK 11 or newer) with the jars."""
     clients = jars.modules["clients"]
     path = os.pathsep.join(map(str, (clients, jars.logging)))
     with tempfile.TemporaryDirectory() as folder:

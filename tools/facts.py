@@ -1,4 +1,4 @@
-"""The facts in a release's definitions, which the tests store without descriptions or comments.
+"""Stores the facts in a release's definitions for the tests, without descriptions or comments.
 
 ``tests/data/kafka_releases.zip`` has a bundle ``RELEASE.jsonl`` for each distinct set of facts, named after the first
 release that has it. ``same.json`` maps the other releases to that first release.

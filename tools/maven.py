@@ -231,5 +231,5 @@ def mvn(part: str, goal: str, *options: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Remove the colour codes that some versions of Maven print even into a pipe."""
+    """Return ``text`` without the colour codes that some Maven versions print even to a pipe."""
     return re.sub("\x1b\\[[0-9;]*m", "", text)

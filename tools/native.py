@@ -71,7 +71,7 @@ def clean() -> None:
 
 
 def stale() -> str:
-    """Return why tests would not test the sources, or an empty text if they would."""
+    """Return why tests would not run the current sources, or an empty string if they would."""
     if not any(libraries(RUNTIME)):
         return ""
     changed = [str(path.relative_to(ROOT)) for path in outdated(WORK)]

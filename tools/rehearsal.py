@@ -172,7 +172,7 @@ def _drop_names(union: Path, known: set[str]) -> None:
 
 
 def describe(union: Path, checked_in: Path) -> None:
-    """Do the manual work after ``make update`` in ``union``, as it was done in ``checked_in``."""
+    """Copy the manual work that ``make update`` leaves from ``checked_in`` to ``union``."""
     described = {message.name: message for message in _messages(checked_in)}
     for message in _messages(union):
         path = Path(message.decl.span.source.name)

@@ -2,7 +2,7 @@
 
 The update fetches the jars and merges them, which writes nothing unless the proof holds. It reads error codes and
 enum values from the release's own classes, and drafts enums for new classes. It stores the facts for the tests,
-generates code, compares with Kafka's own classes, and stores the facts of the newest classes. The report
+generates code, compares it with Kafka's own classes, and writes the newest release's vectors. The report
 ``build/update.md`` has the remaining manual work, a draft for the changelog, and the changes. The update needs Maven
 and a JDK. The exit code is 1 if a release was not merged, if Kafka's classes differ, or with ``--check`` if releases
 are missing. It is 2 if Maven or Java failed, and otherwise 0.
@@ -58,7 +58,7 @@ class Update:
 
 
 class NotMergedError(ValueError):
-    """A release contradicts the union, and nothing was written."""
+    """A release contradicts the union, so none of it was written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
