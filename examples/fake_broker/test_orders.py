@@ -1,4 +1,4 @@
-"""A client that writes again when the leader of a partition moves, and its tests."""
+"""A client that retries a write when the leader of a partition moves, and its tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from kwire_testing import FakeBroker
 
 
 async def write(address: str, value: bytes, attempts: int = 3) -> int:
-    """Write a record to the topic orders. Return its offset."""
+    """Write a record to the topic orders, and return its offset."""
     partition = PartitionProduceData(index=0, records=encode_batch([Record(None, value)]))
     topic = TopicProduceData(name="orders", partition_data=[partition])
     request = ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[topic])

@@ -1,4 +1,4 @@
-"""The service against a broker in memory."""
+"""Tests the service against a broker in memory."""
 
 from __future__ import annotations
 

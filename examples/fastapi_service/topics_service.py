@@ -1,4 +1,4 @@
-"""``POST /topics`` with the body of a CreateTopics request: the broker's response is the answer."""
+"""``POST /topics`` forwards a CreateTopics request to a broker and returns its response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that counts sentences, and a client that says some. Both speak the protocol of ``defs``."""
+"""A server that counts sentences, and a client that sends some. Both use the protocol in ``defs``."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from kwire.connection import ClientConnection, RequestEvent, ResponseEvent, Serv
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each request of a connection with the number of sentences so far."""
+    """Answer each request on a connection with the number of sentences so far."""
     connection, heard = ServerConnection(PROTOCOL), Counter[str]()
     while data := await reader.read(1 << 16):
         for event in connection.receive(data):

@@ -1,4 +1,4 @@
-"""Write records to partition 0 of the topic orders, and read all that it has."""
+"""Write records to partition 0 of the topic orders, and read all its records."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ from kwire_kafka.errors import ErrorCode
 
 
 async def produce(client: Client, *values: bytes) -> int:
-    """Return the offset of the first record."""
+    """Write records, and return the offset of the first record."""
     partition = PartitionProduceData(index=0, records=encode_batch([Record(None, value) for value in values]))
     topic = TopicProduceData(name="orders", partition_data=[partition])
     request = ProduceRequest(acks=-1, timeout_ms=5000, topic_data=[topic])

@@ -11,7 +11,7 @@ from kwire_testing import Passage, Proxy
 
 
 def hide(prefix: str) -> Callable[[MetadataResponse, Passage], MetadataResponse]:
-    """Return a filter of answers to Metadata."""
+    """Return a filter that removes topics from Metadata responses."""
 
     def without(response: MetadataResponse, passage: Passage) -> MetadataResponse:
         response.topics = [topic for topic in response.topics if not (topic.name or "").startswith(prefix)]

@@ -1,12 +1,12 @@
-"""Readiness for a release as a program for ``spark-submit``: prints refused clients, writes the report and tables.
+"""Readiness as a program for ``spark-submit``, which prints refused clients and writes the report and its tables.
 
 ::
 
     spark-submit --master spark://HOST:7077 submit_readiness.py TARGET OUT INPUT...
 
-All workers must see the INPUTs, and driver and workers OUT, under the same paths. Every worker needs an environment
-with ``kwire[spark]``, named by PYSPARK_PYTHON. The exit code is 1 if a client is refused,
-and 4 if none is but too little was read to be sure.
+All workers must have the INPUTs, and the driver and workers OUT, at the same paths. Every worker needs an environment
+with ``kwire[spark]``, named by PYSPARK_PYTHON. The exit code is 1 if a client is refused. It is 4 if no client is
+refused but too little was read.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def main(target: str, out: str, *paths: str) -> int:
     spark, inputs = spark_session(), find(paths)
     tasks = (
         TASKS_PER_CORE * spark.sparkContext.defaultParallelism
-    )  # by default, sources count the cores of the driver
+    )  # by default, sources use the number of the driver's cores
     exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks, bodies="codes")
     refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
     found = clients(exchanges, refusals, origin=Origin(str(inputs), inputs.skipped))
-    with found.kept() as seen:  # one pass over the inputs
+    with found.kept() as seen:  # reads the inputs only once
         write_clients(seen, out)
         report = readiness(seen, target)
     print_report(report, Console(width=140))
