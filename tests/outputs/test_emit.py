@@ -66,6 +66,18 @@ def test_a_selection_hides_other_messages_and_versions(run: Run) -> None:
     assert [line.split()[:2] for line in some.splitlines()] == [["ClockRequest:", "0"], ["ClockResponse:", "4"]]
 
 
+def test_the_newest_version_is_the_last_stable_one(run: Run) -> None:
+    """Version 4 of ClockRequest is unstable. It is the newest where no other is selected."""
+    files = {"a.txt.jinja": "{{ schema.message('ClockRequest').valid }}: {{ schema.message('ClockRequest').newest }}"}
+    shown = [run(files, only=only).files["a.txt"] for only in ("", "*:newest", "*:1+", "*:0-2", "*:4")]
+    assert shown == ["0-4: 3", "3: 3", "1-4: 3", "0-2: 2", "4: 4"]
+
+
+def test_without_outputs_in_emit_toml_each_template_becomes_a_file(run: Run) -> None:
+    files = {"emit.toml": '[parameters]\nname = "a"\n', "a.txt.jinja": "{{ parameters.name }}", "_b.jinja": ""}
+    assert run(files).files == {"a.txt": "a"}
+
+
 @pytest.mark.parametrize(
     ("only", "what"),
     {
@@ -175,14 +187,27 @@ def test_options_of_the_command_are_handed_on(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr("kwirec.outputs.emit", emit)
     more = ["--set", "a=1=2", "--set", "b=3", "--format-with", ".go=gofmt -s", "--format-with", ".rs=rustfmt"]
-    command = ["emit", "mine", str(CLOCKWORK), "--out", "out", "--only", "Clock*:1", "--timeout", "2.5", *more]
+    command = [
+        "emit",
+        "mine",
+        str(CLOCKWORK),
+        "--out",
+        "out",
+        "--only",
+        "Clock*:1",
+        "--only",
+        "Gear,Stratum",
+        "--timeout",
+        "2.5",
+        *more,
+    ]
     result = CliRunner().invoke(main, [*command, "--check"])
     assert (result.exit_code, "--only: that is enough" in result.stderr) == (2, True)
     assert {name: value for name, value in given.items() if name not in ("report", "phase")} == {
         "paths": (CLOCKWORK,),
         "templates": "mine",
         "out": Path("out"),
-        "only": "Clock*:1",
+        "only": "Clock*:1,Gear,Stratum",
         "parameters": {"a": "1=2", "b": "3"},
         "formatters": {".go": ["gofmt", "-s"], ".rs": ["rustfmt"]},
         "check": True,

@@ -136,7 +136,10 @@ def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
 @options.reporting
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
 @click.option(
-    "--only", default="", metavar="SELECTION", help="Messages and versions, such as `Fetch*:13,Produce*:newest`."
+    "--only",
+    multiple=True,
+    metavar="SELECTION",
+    help="Messages and versions, such as `FetchRequest:newest,Produce*:9`.",
 )
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the templates.")
 @click.option(
@@ -155,7 +158,7 @@ def emit(
     form: str,
     report: Report,
     out: Path,
-    only: str,
+    only: Sequence[str],
     settings: Sequence[str],
     formatters: Sequence[str],
     timeout: float,
@@ -189,7 +192,7 @@ def emit(
                 templates,
                 out=out,
                 report=report,
-                only=only,
+                only=",".join(filter(None, only)),
                 parameters=parameters,
                 formatters=commands,
                 check=only_check,

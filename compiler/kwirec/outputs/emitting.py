@@ -46,9 +46,9 @@ def emit(
     """Render templates, write the files to ``out``, and return a summary, or ``None`` if ``report`` has errors.
 
     ``templates`` is a folder, or the name of one of kwirec's template folders. ``only`` selects messages and
-    versions, such as ``Fetch*:13,Produce*:newest``. ``formatters`` maps suffixes to commands that format standard
-    input, such as ``{".go": ["gofmt"]}``. By default, black formats ``.py`` files. With ``check``, files are only
-    compared.
+    versions, such as ``FetchRequest:newest,Produce*:9``. ``formatters`` maps suffixes to commands that format
+    standard input, such as ``{".go": ["gofmt"]}``. By default, black formats ``.py`` files. With ``check``, files are
+    only compared.
 
     Raises :class:`~kwirec.view.SelectionError` if an item of ``only`` selects nothing, and
     :class:`OutputNotGeneratedError` if the folder contains files that kwirec did not write.

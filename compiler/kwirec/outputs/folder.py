@@ -10,7 +10,7 @@
     path = "{{ message.name | snake }}.go"  # default: the template's own path without `.jinja`
     each = "message"                        # default: "schema"
 
-Without ``emit.toml``, each template whose name does not begin with ``_`` is one output for the schema. Templates can
+Without ``[[output]]``, each template whose name does not begin with ``_`` is one output for the schema. Templates can
 only use files that this module read.
 """
 
@@ -104,7 +104,9 @@ def read_templates(folder: Path, report: Report) -> Templates | None:
         return None
     table = _parse(config, report)
     parameters = table.get("parameters", {})
-    outputs = tuple(_outputs(table, config, sources, report)) if config.text else tuple(_default_outputs(sources))
+    outputs = (
+        tuple(_outputs(table, config, sources, report)) if "output" in table else tuple(_default_outputs(sources))
+    )
     if not (outputs or report.has_errors()):
         helps = [f"a template is a file that ends in `{SUFFIX}`, and `{CONFIG}` may list them as [[output]]"]
         report.add(codes.NO_DEFINITIONS, f"no templates in `{folder.as_posix()}`", Span(config, 0, 0), helps=helps)

@@ -18,7 +18,7 @@ from kwirec.lowering.layout import ArrayKind, BlobKind, FieldLayout, Kind, Scala
 from kwirec.merge.history import History
 from kwirec.versions import VersionRange
 from kwirec.view import model
-from kwirec.view.selection import Selection
+from kwirec.view.selection import Selection, newest
 
 _ZERO: Mapping[str, model.Value] = {"bool": False, "int": 0, "float": 0.0, "Uuid": bytes(16)}
 IMPLICIT_VALUES: Mapping[str, model.Value] = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
@@ -124,6 +124,7 @@ class _Message:
             flexible=self._versions(message.flexible),
             deprecated=self._versions(message.deprecated),
             unstable=self._versions(latest),
+            newest=newest(message, self._selected),
             structs=tuple(self._structs.values()),
             versions=tuple(versions),
             layouts=tuple(made),

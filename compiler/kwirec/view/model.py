@@ -13,7 +13,7 @@ from functools import cached_property
 from kwirec.versions import VersionRange
 
 Value = int | float | bool | str | bytes | tuple[()] | None
-"""A default value. Uuids are ``bytes``. ``()`` is an empty array or a struct with default values."""
+"""A default value, as described in :class:`Field`."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,8 @@ class ErrorCode(_Named):
 class Type:
     """The type of a field. Prints in the notation of definitions: ``[]FetchTopic``.
 
-    ``kind`` is ``array``, ``struct`` or the name of a primitive type such as ``int32``. Only arrays have an
+    ``kind`` is ``array``, ``struct`` or the name of a primitive type: ``bool``, ``int8``, ``int16``, ``uint16``,
+    ``int32``, ``uint32``, ``int64``, ``float64``, ``uuid``, ``string``, ``bytes`` or ``records``. Only arrays have an
     ``element``. Only structs have a ``struct``, the name of a struct in the same message.
     """
 
@@ -125,10 +126,12 @@ class Field(_Named):
     encoding of the message. In ``compact`` versions, the field's length is a ``uvarint``. These are the flexible
     versions, unless the definition makes an exception. The field can be null in ``nullable`` versions and is tagged
     in ``tagged`` versions. ``default`` is the value of an unset field, even if the definition does not state it
-    (``explicit_default``). An ``ignorable`` field is dropped in versions without it. Other fields are refused there
-    if they are set. An array whose elements have a ``map_key`` is a map keyed by this field. ``aliases`` are former
-    names. ``since`` is the release that added a tagged field to existing versions. ``python_name`` is the attribute
-    of kwire's generated class.
+    (``explicit_default``). It can be ``None``, a boolean, a number, a string, bytes, or ``()``. Bytes also stand for
+    uuids. ``()`` is an empty array or a struct with default values. Print it through a literal filter. An
+    ``ignorable`` field is dropped in versions without it. Other fields are refused there if they are set. An array
+    whose elements have a ``map_key`` is a map keyed by this field. ``aliases`` are former names. ``since`` is the
+    release that added a tagged field to existing versions. ``python_name`` is the attribute of kwire's generated
+    class.
     """
 
     name: str
@@ -280,7 +283,8 @@ class Message(_Named):
     """One message with all its versions, or with the versions that ``--only`` selects.
 
     ``kind`` is ``request``, ``response``, ``header``, ``data``, ``metadata``, ``coordinator-key`` or
-    ``coordinator-value``. ``api`` is the name without ``Request`` or ``Response``. ``structs`` begins with the root.
+    ``coordinator-value``. ``api`` is the name without ``Request`` or ``Response``. ``newest`` is the last stable
+    version, or the last version if none is stable. ``valid.high`` may be unstable. ``structs`` begins with the root.
     ``python_module`` is the module in kwire's generated package, such as ``api.fetch``.
     """
 
@@ -294,6 +298,7 @@ class Message(_Named):
     flexible: Versions
     deprecated: Versions
     unstable: Versions
+    newest: int
     structs: tuple[Struct, ...]
     versions: tuple[Version, ...]
     layouts: tuple[Layout, ...]

@@ -1,7 +1,8 @@
-"""Selects messages and versions for ``--only``: ``Fetch*:13,Produce*:newest``."""
+"""Selects messages and versions for ``--only``: ``FetchRequest:newest,Produce*:9``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -16,6 +17,13 @@ class SelectionError(ValueError):
     """Raised when a selection is malformed or has an item without a match."""
 
 
+def newest(message: Message, versions: Iterable[int]) -> int:
+    """Return the last stable one of ``versions``, or the last one if none is stable."""
+    ordered = sorted(versions)
+    stable = [version for version in ordered if not message.latest_unstable or version < message.valid.high]
+    return (stable or ordered)[-1]
+
+
 @dataclass(frozen=True)
 class _Item:
     pattern: str
@@ -27,8 +35,7 @@ class _Item:
             return frozenset()
         if self.versions is not None:
             return frozenset(message.valid.intersect(self.versions))
-        is_alone = message.valid.low == message.valid.high
-        return frozenset({message.valid.high - (message.latest_unstable and not is_alone)})
+        return frozenset({newest(message, message.valid)})
 
 
 @dataclass(frozen=True)
