@@ -16,7 +16,7 @@ STAGE = ".kwirec-stage"
 
 
 MAX_FILE = 16 << 20
-"""Maximum size, in bytes, of files other than definitions. Kafka's ``releases.json`` has 0.4 MB."""
+"""Maximum size, in bytes, of files other than definitions. Kafka's ``releases.json`` is 0.4 MB."""
 
 
 def read_regular(path: Path) -> bytes:
@@ -36,6 +36,11 @@ def read_regular(path: Path) -> bytes:
 def holds(path: Path, text: str) -> bool:
     """Return whether the file exists and contains exactly this text."""
     return path.exists() and read_regular(path) == text.encode()
+
+
+def repository(folder: Path) -> Path | None:
+    """Return the root of the Git repository that contains ``folder``, an absolute path, or ``None`` outside one."""
+    return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from kwirec.emitters.environment import render
-from kwirec.files import holds, locked, read_regular, replace_files
+from kwirec.files import holds, locked, read_regular, replace_files, repository
 from kwirec.frontend.notation import Notation
 from kwirec.json_schema import schema_text
 
@@ -71,7 +71,7 @@ def create_workflow(name: str, folder: Path) -> Path:
     name.
     """
     here = folder.resolve()
-    top = next((one for one in (here, *here.parents) if (one / ".git").exists()), here)
+    top = repository(here) or here
     below = "" if top == here else here.relative_to(top).as_posix()
     if not re.fullmatch(r"[\w./@+=-]*", below, re.ASCII):
         raise OSError(f"{below} cannot be the folder of a workflow: use letters, digits and `_.@+=-`")

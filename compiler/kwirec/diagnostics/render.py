@@ -12,6 +12,7 @@ from kwirec.diagnostics.columns import printable
 from kwirec.diagnostics.diagnostic import Diagnostic, Severity
 from kwirec.diagnostics.render_text import render_text
 from kwirec.diagnostics.source import Span
+from kwirec.files import repository
 from kwirec.json_text import json_line
 
 _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -94,7 +95,7 @@ def _from_top(name: str) -> str:
     return the name unchanged.
     """
     here = Path.cwd()
-    top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), None)
+    top = repository(here)
     path = Path(os.path.normpath(here / name))
     if not os.environ.get("GITHUB_ACTIONS") or top is None or not path.is_relative_to(top):
         return name
