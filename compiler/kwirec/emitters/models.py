@@ -22,13 +22,14 @@ def emit_models(group: ModuleGroup, *, package: str) -> Artifact:
     """Return the model module for one codec module."""
     folder, _, codec = f"{package}.{group.path}".rpartition(".")
     models = [(source, docstring(source.doc), list(_attributes(source))) for source in group.classes()]
+    annotations = " ".join(annotation for _, _, attributes in models for _, annotation, _ in attributes)
     module = {
         "title": f"Models of {group.title}.",
         "origin": group.origin,
         "folder": folder,
         "codec": codec,
-        "uuids": any("Uuid" in annotation for _, _, attributes in models for _, annotation, _ in attributes),
-        "optional": any("OPTIONAL" in annotation for _, _, attributes in models for _, annotation, _ in attributes),
+        "uuids": "Uuid" in annotations,
+        "optional": "OPTIONAL" in annotations,
         "models": models,
     }
     return Artifact(path=f"models/{group.file}", text=render("model.jinja", module=module))
