@@ -134,6 +134,11 @@ class MessageView:
         return self.examples[self.newest.version]
 
     @cached_property
+    def distinct_examples(self) -> Sequence[Example]:
+        """Each example once. Several versions may share one."""
+        return list({id(one): one for one in self.examples.values()}.values())
+
+    @cached_property
     def newest_rows(self) -> Mapping[str, Row]:
         return {row.place: row for row in self.newest_layout.rows}
 
@@ -209,15 +214,16 @@ class MessageView:
             }
             for one in self.layouts
         ]
-        different = list({id(one): one for one in self.examples.values()}.values())
-        number = {id(one): at for at, one in enumerate(different)}
+        number = {id(one): at for at, one in enumerate(self.distinct_examples)}
         versions = {
             one.version: [one.layout, one.facts, number[id(self.examples[one.version])]] for one in self.versions
         }
         found = {
             "newest": self.newest.version,
             "versions": versions,
-            "examples": [self._example(one, index, kinds, shown=one is self.newest_example) for one in different],
+            "examples": [
+                self._example(one, index, kinds, shown=one is self.newest_example) for one in self.distinct_examples
+            ],
             "kinds": list(kinds),
             "layouts": layouts,
         }

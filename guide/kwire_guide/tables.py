@@ -64,7 +64,7 @@ def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterat
         for listed in page.errors:
             seen.setdefault(str(listed.code), {})[page.title] = f"{page.path}#errors"
         for view in page.messages:
-            for example in view.examples.values():
+            for example in view.distinct_examples:
                 if example.source:
                     for span in example.spans:
                         if span.name.endswith("error_code") and span.kind == "int16":
