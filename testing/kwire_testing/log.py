@@ -51,7 +51,7 @@ class PartitionLog:
     """Batches with the offsets of their last records, and the state of producers and transactions."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self._size = store, 0
+        self._store = store
         self.batches: list[Batch] = []
         self.lasts: list[int] = []
         self.start = 0
@@ -140,7 +140,7 @@ class PartitionLog:
 
     def drop(self) -> None:
         """Release the memory of a deleted topic's log, and wake waiting Fetch requests."""
-        self._store.size -= self._size
+        self._store.size -= sum(len(batch.data) for batch in self.batches)
         self.wake()
 
     def wake(self) -> None:
@@ -151,7 +151,6 @@ class PartitionLog:
 
     def _add(self, batch: Batch, count: int) -> None:
         first, self.end = self.end, batch.last_offset + 1
-        self._size += len(batch.data)
         self._store.size += len(batch.data)
         self.batches.append(batch)
         self.lasts.append(batch.last_offset)
@@ -203,7 +202,7 @@ class PartitionLog:
 
 
 def read(data: bytes | None) -> list[Batch]:
-    """Return the batches in a request. Raise ``Refused`` if they are damaged or empty, or if there are none."""
+    """Return the batches in a request. Raise ``Refused`` if it has none, or if one is damaged or empty."""
     try:
         batches = list(read_batches(data))
         counts = [batch.count for batch in batches]
