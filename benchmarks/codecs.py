@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
-Every library has its turn in every round, and the best of many rounds counts. A column "A / B" divides the time of A
+The libraries take turns in each round, and the fastest round counts. A column "A / B" divides the time of A
 by the time of B. Above 1, B is faster. ``benchmarks.native`` makes the compiled build. A build in ``build/native`` is
 also used.
 """

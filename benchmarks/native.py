@@ -1,4 +1,4 @@
-"""Compiles the codecs with mypyc, and proves the benefit.
+"""Compiles the codecs with mypyc, and measures the speedup.
 
 ``python -m benchmarks.native [--modules N | --all] [--out build/native]``
 

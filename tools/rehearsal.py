@@ -108,7 +108,8 @@ def remove_definitions(union: Path, bundle: str) -> None:
 
     Remove everything that only the newest release has, and versions whose bytes it changed. Then merge the previous
     release again as the newest, so that it determines names, defaults and everything else that follows the newest
-    release. Definitions without a release do not change, because Kafka has them only in code.
+    release. Definitions that belong to no release do not change, because Kafka defines them only in
+    code.
     """
     release, before = newest_two(union)
     history = read_history(union)

@@ -3,7 +3,7 @@ release, and ``site`` combines the sites of all releases.
 
 ``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, and builds the
 sdist and the pure wheel. It installs each in new environments of every Python version that it finds, or that PYTHONS
-names. Nothing leaves this machine. The exit code is 1 if a step fails.
+names. The rehearsal publishes nothing. The exit code is 1 if a step fails.
 """
 
 from __future__ import annotations

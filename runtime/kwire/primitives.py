@@ -9,13 +9,13 @@ from kwire.errors import DecodeError, counted
 
 
 def read_int16(data: bytes, offset: int) -> tuple[int, int]:
-    """Read an INT16, as the protocol guide calls it, which is a big-endian 16-bit integer."""
+    """Read a big-endian 16-bit integer (INT16 in the protocol guide)."""
     _check(data, offset, 2, "an int16")
     return int.from_bytes(data[offset : offset + 2], "big", signed=True), offset + 2
 
 
 def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """Read an UNSIGNED_VARINT of at most five bytes, from 0 to 2**32 - 1. Small numbers may have unused bytes."""
+    """Read an UNSIGNED_VARINT of at most five bytes, from 0 to 2**32 - 1. Small numbers may be padded."""
     value = 0
     for index in range(5):
         _check(data, offset + index, 1, "a varint")

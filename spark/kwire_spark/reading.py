@@ -2,7 +2,8 @@
 
 Each function accepts paths, as :func:`kwire_inspect.inputs.find` does, or the ``Inputs`` that it returned. The
 function reads the files of matching types, or tables that an earlier run wrote. Without any, the DataFrame is empty.
-Only ``columns`` are computed, by default all. Keyword arguments are options of the sources and may contain ``_``.
+Only the given ``columns`` are computed, or all by default. Keyword arguments are options of the sources and may
+contain ``_``.
 """
 
 from __future__ import annotations

@@ -90,8 +90,8 @@ class ClassicMember(Member):
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember(Member):
-    """A member of the consumer type. It may read the partitions ``assigned``, and must release those in
-    ``revoking``."""
+    """A member of the consumer type. It may read the partitions ``assigned``, and must release the
+    partitions ``revoking``."""
 
     rack: str | None = None
     names: list[str] = field(default_factory=list)

@@ -23,7 +23,7 @@ Conversation = Generator[bytes, bytes, tuple[str, bytes]]
 
 
 class Login:
-    """Login of a connection. If there are no ``users``, every client is logged in."""
+    """Login of a connection. Without ``users``, every client is logged in."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users

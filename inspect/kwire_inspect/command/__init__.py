@@ -1,7 +1,7 @@
 """The ``kwire`` commands that produce tables and reports. Each command is imported when it is called.
 
-Exit code 0 means success. With 1, the report needs action, such as clients that will break. 2 is a usage error and 3
-a failure. With 4, the report needs no action, but less than ``--min-coverage`` was read.
+Exit code 0 means success. 1 means that the report calls for action, for example because clients will break. 2 is a
+usage error and 3 a failure. With 4, the report needs no action, but less than ``--min-coverage`` was read.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
 
     If a dump covers several brokers, their counts are added. If a series is repeated, its last count is used.
     """
-    found: dict[int, tuple[Counted, int, int | None]] = {}  # as a hash, because labels may have kilobytes
+    found: dict[int, tuple[Counted, int, int | None]] = {}  # keyed by hash, because labels can be long
     nameless = None
     for series in series_of(path, problems):
         if (counted := _facts(series.labels)) is None:

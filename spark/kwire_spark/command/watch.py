@@ -90,7 +90,11 @@ POLL_SECONDS = 1.0
     help="Read a file when it has not grown for this long.",
 )
 @click.option(
-    "--late", default="10 minutes", show_default=True, metavar="TIME", help="Limit of the disorder of packets."
+    "--late",
+    default="10 minutes",
+    show_default=True,
+    metavar="TIME",
+    help="Maximum time by which packets may be late.",
 )
 @click.option(
     "--target",

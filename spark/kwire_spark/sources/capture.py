@@ -10,7 +10,7 @@
 ``rows``           ``frames`` (default) for ``columns.FRAMES`` or ``exchanges`` for ``columns.EXCHANGES``
 ``ports``          Server ports, such as ``9092,19092-19095``. Other connections are not read. By default, if the
                    beginning of a connection was not captured, its bytes show which side is the client. If they do
-                   not, a row with a ``problem`` reports their number.
+                   not, a row with a ``problem`` reports the number of bytes.
 ``start``, ``end`` Times. Packets before ``start``, and packets at or after ``end``, are ignored.
 ``mode``           ``permissive`` (default) turns a broken part of a file into a row with a ``problem``. ``failfast``
                    raises an error. Bytes missing from a connection are only reported in rows.
@@ -19,7 +19,8 @@
                    consist almost entirely of a few large values, such as records. Otherwise ``reason`` says so, and
                    there are no error codes.
 ``maxHeld``        Maximum number of bytes that the connections of a task hold while they wait for the rest of a frame
-                   or for responses (default: 32m). Beyond it, the largest are dropped, and rows report this.
+                   or for responses (default: 32m). Beyond it, the bytes of the connections that hold most are
+                   dropped, and rows report this.
 ``bodies``         ``all`` (default) decodes the bodies that the columns need. If this fails, ``outcome`` is
                    ``undecodable``. For exchanges without bytes, ``codes`` decodes only the bodies that identify
                    clients, and finds error codes without decoding the responses.

@@ -5,8 +5,8 @@
     spark.read.format("kafka_server_log").load("logs/server.log*")
 
 =================  ===================================================================================================
-``path``           Files, plain or compressed, and folders or patterns. Lines may have Kafka's own layout, also with
-                   the prefixes of containers or journald, or a JSON layout.
+``path``           Files, plain or compressed, and folders or patterns. Lines may be in Kafka's own layout, with or
+                   without a container or journald prefix, or in a JSON layout.
 ``timeZone``       Time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00`` (default: UTC)
 ``mode``           ``permissive`` (default) turns an entry that ends before its reason into a row with a ``problem``.
                    ``failfast`` raises an error.
