@@ -42,7 +42,7 @@ PRINTED = {
         r"\{'authBytes': 'AGFsaWNlAGh1bnRlcjI='\}\n\{'authBytes': ''\}\n"
     ],
     "fake-broker.md": [r"0 b'hello'\n\[\]\n"],
-    "proxy.md": [r"\['orders'\]\nTrue\n", r"\{'hidden'\}\n"],
+    "proxy.md": [r"\['orders'\]\n\{'hidden'\}\n"],
     "broker.md": [r"Fetch \(1\): version 9\nFalse\n", ""],
     "json.md": [
         r'\{"topics": \[\{"name": "t"\}\], "allowAutoTopicCreation": true, '
