@@ -20,7 +20,7 @@ import pytest
 from kwire import Message
 from kwire.client import BrokerError, Sasl, Security, tls_context
 from kwire.command import main
-from kwire.connection import ClientConnection, ResponseEvent, SaslToken
+from kwire.connection import CLIENT, SERVER, ClientConnection, ConnectionDecoder, ResponseEvent, SaslToken
 from kwire.frames import FrameReader, frame
 from kwire.json_form import to_json
 from kwire.schema import present_fields, walk
@@ -44,7 +44,7 @@ from kwire_kafka.api.find_coordinator import Coordinator
 from kwire_kafka.api.list_groups import ListedGroup
 from kwire_kafka.api.produce import PartitionProduceResponse, TopicProduceResponse
 from kwire_kafka.errors import ErrorCode
-from kwire_testing import FakeBroker, Passage, Proxy, addresses, limit
+from kwire_testing import FakeBroker, Passage, Proxy, addresses, command, limit
 from kwire_testing.proxy import BROKERS, MAX_WAITING, Filter
 from tests.properties.values import RandomSource, make
 from tests.support.certificates import Certificates
@@ -678,3 +678,31 @@ def test_wrong_options_are_usage_errors(
 ) -> None:
     assert main(["proxy", *arguments]) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_a_line_tells_what_passed_and_how_long_the_answer_took(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(command, "MAX_TREE", 20)
+    decoder = ConnectionDecoder(PROTOCOL, bodies=True, start="beginning")
+    asked = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1, client_id="me")
+    refusal = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
+    answered = PROTOCOL.encode_response(refusal, 4, correlation_id=1)
+    for direction, payload, time in ((CLIENT, asked, 1.7e9), (SERVER, answered, 1.7e9 + 0.0625)):
+        for event in decoder.feed(direction, frame(payload), time):
+            command._print_event(event, 7, trees=True)
+    lines = re.sub(r"^\d\d:\d\d:", "", capsys.readouterr().out, flags=re.M).splitlines()  # any time zone
+    assert [line.rstrip() for line in lines] == [
+        "20.000    7 →  Heartbeat 4  26 bytes from me",
+        "not shown: more than 20 bytes",
+        "20.062    7 ←  Heartbeat 4  16 bytes after 62.5 ms  REBALANCE_IN_PROGRESS",
+        "offset  bytes     field                 type   value",
+        "                  ResponseHeader v1",
+        "     0  00000001    correlation_id      int32  1",
+        "     4  00          tagged fields       count  0",
+        "                  HeartbeatResponse v4",
+        "     5  00000000    throttle_time_ms    int32  0",
+        "     9  001b        error_code          int16  27",
+        "    11  00          tagged fields       count  0",
+        "",
+    ]
