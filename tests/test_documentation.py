@@ -199,59 +199,57 @@ def test_the_commands_agree_on_help_and_version(name: str) -> None:
 
 LIMITS = {
     "files of settings, passwords": ("kwire.client.files.MAX_FILE",),
-    "`kwire.client`, `kwire broker`": ("kwire.client.client.HTTP_SECONDS",),
-    "decompressed bytes of a batch": ("kwire.compression.DEFAULT_LIMIT",),
+    "silent port": ("kwire.client.client.HTTP_SECONDS",),
+    "decompressed batch": ("kwire.compression.DEFAULT_LIMIT",),
     "records and headers of a batch": ("kwire.records.loops.MAX_OBJECTS",),
-    "records of batches that become columns": ("kwire.arrow.records.ROWS", "kwire.arrow.records.BYTES"),
     "errors of a segment": ("kwire.logs.segment.MAX_ERRORS", "kwire.logs.window.WINDOW"),
-    "bytes of a broker's response": ("kwire.command.connecting.MAX_RESPONSE", "kwire.client.client.MAX_RESPONSE"),
-    "bytes of JSON that": ("kwire.command.json_input.MAX_BODY", "kwire.command.json_input.MAX_VALUES"),
+    "response of a broker": ("kwire.command.connecting.MAX_RESPONSE", "kwire.client.client.MAX_RESPONSE"),
+    "JSON for `kwire encode`": ("kwire.command.json_input.MAX_BODY", "kwire.command.json_input.MAX_VALUES"),
     "lines of a message in a trace": ("kwire.trace.spans.MAX_SPANS",),
     "records of a batch in a trace": ("kwire.trace.batches.MAX_RECORDS",),
     "records of all compressed": ("kwire.trace.batches.MAX_COUNTED", "kwire.trace.batches.MAX_DECOMPRESSED"),
-    "bytes that `kwire decode` reads": ("kwire.command.input_bytes.MAX_INPUT",),
-    "lines of all frames": ("kwire.command.decode.MAX_LINES", "kwire.trace.spans.MAX_SPANS"),
-    "bytes of a message that": ("kwire.command.decode.MAX_DECODED",),
+    "input of `kwire decode`": ("kwire.command.input_bytes.MAX_INPUT",),
+    "lines that `kwire decode`": ("kwire.command.decode.MAX_LINES", "kwire.trace.spans.MAX_SPANS"),
+    "message that `--format message`": ("kwire.command.decode.MAX_DECODED",),
     "levels of structs": ("kwirec.validation.types.MAX_NESTING",),
-    "fields of a message": ("kwirec.validation.types.MAX_FIELDS",),
-    "fields of all layouts": ("kwirec.validation.types.MAX_LAYOUT_FIELDS",),
+    "fields of a message": ("kwirec.validation.types.MAX_FIELDS", "kwirec.validation.types.MAX_LAYOUT_FIELDS"),
     "versions of a message": ("kwirec.validation.versions.MAX_VALID_VERSIONS",),
     "files in an archive": ("kwirec.diagnostics.reading.MAX_MEMBERS",),
-    "bytes of definitions that": ("kwirec.diagnostics.reading.MAX_BYTES",),
+    "definitions compiled together": ("kwirec.diagnostics.reading.MAX_BYTES",),
     "findings of a run": ("kwirec.diagnostics.diagnostic.MAX_FINDINGS",),
-    "bytes of a frame of a capture": ("kwire.frames.MAX_DECODED", "kwire.interpreter.large.MAX_VALUES"),
-    "bytes of the header of a frame": ("kwire.protocol.MAX_HEADER",),
-    "bytes of key, value and headers": ("kwire_inspect.segments.rows.MAX_RECORD",),
-    "bytes of a line of a log": ("kwire_inspect.text_logs.lines.LONGEST",),
-    "tunnels, one in the other": (
+    "message, frame, record value": ("kwire.frames.MAX_DECODED", "kwire.interpreter.large.MAX_VALUES"),
+    "header of a frame": ("kwire.protocol.MAX_HEADER",),
+    "record in tables": ("kwire_inspect.segments.rows.MAX_RECORD",),
+    "line of a log": ("kwire_inspect.text_logs.lines.LONGEST",),
+    "tunnels around": (
         "kwire_inspect.capture.walk.MAX_TUNNELS",
         "kwire_inspect.capture.walk.MAX_HEADERS",
     ),
-    "fragments of IP that wait": (
+    "waiting IP fragments": (
         "kwire_inspect.capture.unwrapping.MAX_BYTES",
         "kwire_inspect.capture.unwrapping.MAX_DATAGRAMS",
     ),
-    "bytes of a key log": ("kwire_inspect.tls.decryption.MAX_BYTES",),
-    "bytes of TLS connections": (
+    "key log": ("kwire_inspect.tls.decryption.MAX_BYTES",),
+    "waiting bytes of TLS": (
         "kwire_inspect.tls.decryption.HELD",
         "kwire_inspect.tls.connection.MAX_HELD",
     ),
-    "bytes of packets that wait": (
+    "packets that wait": (
         "kwire_inspect.capture.tcp.HELD",
         "kwire_inspect.capture.ordering.MAX_BYTES",
     ),
     "open connections of a capture": ("kwire_inspect.capture.tcp.MAX_CONNECTIONS",),
-    "bytes of a packet": ("kwire_inspect.capture.packet_files.LONGEST",),
-    "characters of the name of a client": (
+    "packet size": ("kwire_inspect.capture.packet_files.LONGEST",),
+    "name of a client": (
         "kwire_inspect.connections.request_context.LONGEST",
         "kwire_inspect.tables.clients.MAX_IDENTITY",
     ),
     "window of a zstd file": ("kwire_inspect.storage.decompression.MAX_WINDOW",),
-    "decompressed bytes of a file": (
+    "decompressed file": (
         "kwire_inspect.storage.decompression.MAX_FREE",
         "kwire_inspect.storage.decompression.MAX_RATIO",
     ),
-    "values of a dump": (
+    "dump of metrics": (
         "kwire_inspect.text_logs.dumps.MAX_VALUES",
         "kwire_inspect.text_logs.dumps.MAX_JSON",
     ),
@@ -264,8 +262,8 @@ LIMITS = {
         "kwire_inspect.storage.archives.MAX_ZEROS",
         "kwire_inspect.storage.archives.MAX_MEMBERS",
     ),
-    "bytes of the standard input": ("kwire_inspect.storage.places.PEEK",),
-    "the same of one connection of a stream": ("kwire_spark.streams.ends.STATE",),
+    "standard input": ("kwire_inspect.storage.places.PEEK",),
+    "the same per connection": ("kwire_spark.streams.ends.STATE",),
 }
 """How a row of the tables in `docs/security.md` begins, with the constants whose values it states."""
 

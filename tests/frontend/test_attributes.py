@@ -67,7 +67,7 @@ def documented(title: str) -> dict[str, str]:
     """The attributes that a table of the page has, with its cell for the indentation notation."""
     [section] = re.findall(rf"^## {title}\b.*?(?=^## )", PAGE.read_text(), re.DOTALL | re.MULTILINE)
     lines = [line.split(" | ") for line in section.splitlines() if line.startswith("| `")]
-    return {name: cells[2] for cells in lines for name in re.findall(r"`(\w+)`", cells[0])}
+    return {name: cells[1] for cells in lines for name in re.findall(r"`(\w+)`", cells[0])}
 
 
 @pytest.mark.parametrize("node", PLACES)
