@@ -184,8 +184,10 @@ def files_of(heading: str) -> list[str]:
     _, _, section = (ROOT / "ARCHITECTURE.md").read_text().partition(f"\n### {heading}\n")
     rows = re.findall(r"^(?:\d+\.|  ) .*", re.split(r"\n##", section)[0], re.MULTILINE)
     places = {name: folder for folder, (name, _, _) in PACKAGES.items()}
-    named = re.findall(r"`(\w+)(/[\w/]+\.(?:py|jinja))`", "\n".join(rows))
-    return [places.get(first, first) + rest for first, rest in named]
+    named = re.findall(r"`(\w+)/((?:\w+/)*)\{?([\w,]+)\}?\.(py|jinja)`", "\n".join(rows))
+    return [
+        f"{places.get(top, top)}/{below}{name}.{end}" for top, below, group, end in named for name in group.split(",")
+    ]
 
 
 def visited(call: Callable[[], object]) -> set[str]:
