@@ -33,8 +33,8 @@ REPLICA_STATE = "01 01 0d 00000002 0000000000000003 00"
 
 def rows(pattern: str) -> dict[str, str]:
     """Name of the case → what stands in the last cell, of the rows whose last cell has ``pattern``."""
-    found = re.findall(r"^\| `([\w-]+)` \|.*\| ([^|]+) \|$", PAGE, re.MULTILINE)
-    return {name: cell for name, cell in found if re.search(pattern, cell)}
+    found = re.findall(r"^\| (`[^|]+`) \|.*\| ([^|]+) \|$", PAGE, re.MULTILINE)
+    return {name: cell for names, cell in found if re.search(pattern, cell) for name in re.findall(r"[\w-]+", names)}
 
 
 def response(tags: str) -> Any:
