@@ -53,7 +53,6 @@ PRINTED = {
         r"timeoutMs Input should be less than or equal to 2147483647\n",
         r"(?s:.*)^kwire FETCH 0 [\d.]+\nreplica_id=-1 max_wait_ms=(?s:.*)",
     ],
-    "outputs.md": [r"RequestHeader, ResponseHeader\n"],
     "arrow.md": [
         r"int16 .+\n\[0, 27, 25\] \[None, 0, 0\]\n",
         r"\[None, 0, 0\]\nHeartbeatResponse v4, field throttle_time_ms, byte 0 of 1: int32 takes .+\n"
