@@ -112,7 +112,7 @@ def test_topics_are_made_and_removed(client: str, release: str, passed: Passed) 
         (0, "[b'hello']\n"),
         (1, "[b'hello', b'again']\n{('orders', 0): 2}\n"),
         (2, "_FENCED\n[b'kept']\n"),
-        (3, "(2,)\n(1, 1)\n(2,)\n"),
+        (3, "[2]\n[1, 1]\n"),
     ],
 )
 def test_the_examples_of_the_page_print_what_they_should(number: int, printed: str) -> None:
