@@ -265,6 +265,23 @@ def test_what_is_larger_than_allowed_is_left_out(usual: bool, monkeypatch: pytes
         assert "headers" not in names or [row["headers"] for row in rows] == pairs
 
 
+def test_of_a_batch_that_cannot_be_read_nothing_is_left_in_later_rows() -> None:
+    """Neither nulls and headers, nor the size of a record that is too large."""
+    begun = [Record(b"k", bytes(97)), Record(None, None, (("h", None), ("i", b"1"))), Record(b"k", b"v")]
+    damaged = encode_batch(begun)[:-1] + b"\x09"  # of the last record, the number of headers
+    whole = encode_batch([Record(b"a", b"b", (("h", b"2"),), 5), Record(b"c", b"d", (("i", b"3"),), 6)])
+    made = []
+    for before in (b"", damaged):
+        builder = RecordBuilder(largest=96)
+        for batch in read_batches(before, verify=False):
+            with pytest.raises(DecodeError):
+                builder.add(batch)
+        builder.add(next(read_batches(whole)))
+        builder.flush()
+        made += iter(builder.pop, None)
+    assert made[1] == made[0]
+
+
 def test_facts_of_batches_alone_are_read_from_headers() -> None:
     broken = batch_of(b"value", b"more", codec=4)[:-1] + b"?"
     assert read_records(broken, ["codec"], verify=False).table().to_pydict() == {"codec": ["zstd", "zstd"]}

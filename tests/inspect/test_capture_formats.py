@@ -540,6 +540,11 @@ def test_dropped_packets_count_once_however_often_they_are_told(tmp_path: Path) 
     path.write_bytes(path.read_bytes() + told)
     found = [one for one in read_pieces([str(path)]) if isinstance(one, Broken)]
     assert sum(one.packets for one in found) == 8
+    section = write_pcapng(tmp_path / "b.pcapng", [], links=[ETHERNET, RAW]).read_bytes()  # other interfaces
+    told = b"".join(statistics(number, count) for number, count in ((0, 2), (1, 9), (0, 3)))
+    path.write_bytes(path.read_bytes() + section + told)
+    found = [one for one in read_pieces([str(path)]) if isinstance(one, Broken)]
+    assert sum(one.packets for one in found) == 8 + 3 + 9
 
 
 @pytest.mark.skipif(is_native(), reason="classes in Python cannot inherit from native ones")

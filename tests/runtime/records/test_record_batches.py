@@ -213,12 +213,13 @@ def test_records_without_offsets_are_numbered() -> None:
     assert [record.offset for record in only(encode_batch([Record(), Record()], base_offset=5))] == [5, 6]
 
 
-def test_the_sequence_starts_again_at_zero() -> None:
-    batch = only(
-        encode_batch([Record(), Record(), Record()], producer_id=1, producer_epoch=0, base_sequence=2**31 - 2)
-    )
-    assert [batch.sequence(record) for record in batch] == [2**31 - 2, 2**31 - 1, 0]
-    assert only(encode_batch([Record()])).sequence(Record(offset=0)) == -1
+@pytest.mark.parametrize(
+    ("first", "numbers"), [(-1, [-1, -1]), (0, [0, 2]), (2**31 - 2, [2**31 - 2, 0]), (2**31 - 1, [2**31 - 1, 1])]
+)
+def test_the_sequence_starts_again_at_zero(first: int, numbers: list[int]) -> None:
+    """That of a producer's first batch starts there, and a batch without a producer has none."""
+    batch = only(encode_batch([Record(offset=7), Record(offset=9)], producer_id=1, base_sequence=first))
+    assert [batch.sequence(record) for record in batch] == numbers
 
 
 def test_all_kinds_of_input_and_a_position() -> None:
