@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, get_type_hints
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
-from kwire import Message, Uuid
-from kwire.schema import present_fields
+from kwire.releases import Release
+from kwire.schema import present_fields, struct_class
 from kwire.struct import Struct
+from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.control import Rule
 from kwire_testing.refusal import Refused
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from kwire_testing.groups import Group
     from kwire_testing.login import Login
 
-Q = TypeVar("Q")
-R = TypeVar("R", bound=Struct)
 Fill = TypeVar("Fill", bound="Callable[..., Awaitable[None] | None]")
 
 NAMES = (
@@ -35,35 +34,46 @@ PLAIN = ("partition_index", "group_id", "key")
 FENCED = {"AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2, "InitProducerId": 4, "TxnOffsetCommit": 4}
 """First version of each API with a separate error for fenced producers. Produce always reports an invalid epoch."""
 
-
-class Api(NamedTuple):
-    """The response class of an API, and a function that fills a new response."""
-
-    response: type[Message]
-    fill: Callable[[Call, Any, Any], Awaitable[None] | None]
-
-
-HANDLERS: dict[int, Api] = {}
-"""Handlers by API key. Other APIs are not supported."""
+HANDLERS: dict[int, Callable[[Call, Any, Any], Awaitable[None] | None]] = {}
+"""Functions that fill in a new response to a request, by API key. Other APIs are not supported."""
 
 
 def answers(fill: Fill) -> Fill:
-    """Register a function as the handler of the request class in its annotation.
+    """Register ``fill(call, request, response)`` as the handler of the request class in its annotation.
 
     It fills in the response. If it raises ``Refused``, the response has an error code.
     """
-    _, request, response, *_ = get_type_hints(fill).values()
-    HANDLERS[request.API_KEY] = Api(response, fill)
+    HANDLERS[get_type_hints(fill)["request"].API_KEY] = fill
     return fill
 
 
-@cache
-def _shared(asked: object, answer: object) -> list[str]:
-    return [name for name in NAMES if hasattr(asked, name) and hasattr(answer, name)]
+def answers_each(asked: str, found: str = "", *, once: bool = False) -> Callable[[Fill], Fill]:
+    """Register ``fill(call, request, …, answer)`` as the handler of the elements of a request. See ``Call.each``."""
+
+    def register(fill: Fill) -> Fill:
+        def handler(call: Call, request: Any, response: Any) -> None:
+            call.each(partial(fill, call, request), request, response, asked, found, once=once)
+
+        HANDLERS[get_type_hints(fill)["request"].API_KEY] = handler
+        return fill
+
+    return register
 
 
-def _topic(asked: Any) -> tuple[str | None, Uuid | None]:
-    return asked.name, getattr(asked, "topic_id", None)
+def served(release: Release, key: int, *, advertised: bool) -> range:
+    """Return the versions that a broker advertises or accepts. The range is empty for an API without a handler."""
+    api = release.apis.get(key)
+    listener = "broker" if at_least(release, 3, 3) else "zkBroker"
+    if key not in HANDLERS or api is None or (api.listeners and listener not in api.listeners):
+        return range(0)
+    versions, known = api.advertised if advertised else api.accepted, PROTOCOL.request(key).VALID_VERSIONS
+    return range(max(versions.start, known.start), min(versions.stop, known.stop))
+
+
+def at_least(release: Release, major: int, minor: int) -> bool:
+    """Return whether a release is at least ``major.minor``."""
+    first, second = release.name.split(".")[:2]
+    return (int(first), int(second)) >= (major, minor)
 
 
 @dataclass(slots=True, eq=False)
@@ -147,28 +157,44 @@ class Call:
         except Refused as refusal:
             self.refuse(answer, refusal.error)
 
-    def each(self, asked: Iterable[Q], cls: type[R], found: list[R]) -> Iterator[tuple[Q, R]]:
-        """Yield each element of a request with its response element, which is appended to ``found``."""
-        for one in asked:
-            answer = cls()
-            found.append(answer)
-            if isinstance(one, Struct):
-                kinds: Any = type(one), cls
-                for name in _shared(*kinds):
-                    setattr(answer, name, getattr(one, name))
-            else:
-                setattr(answer, next(name for name in PLAIN if hasattr(cls, name)), one)
-            yield one, answer
+    def each(
+        self, fill: Callable[..., object], outer: Any, answer: Any, asked: str, found: str = "", *, once: bool = False
+    ) -> None:
+        """Call ``fill(…, element, answer)`` for each element of a request, with the elements around it.
 
-    def each_topic(self, asked: Iterable[Q], cls: type[R], found: list[R]) -> Iterator[tuple[Q, R]]:
-        """Do the same for topics. A topic that occurs twice gets a single response element with an error."""
-        topics = [*asked]
-        times = Counter(map(_topic, topics))
-        for one, answer in self.each({_topic(one): one for one in topics}.values(), cls, found):
-            if times[_topic(one)] > 1:
-                self.refuse(answer, ErrorCode.INVALID_REQUEST)
+        ``asked`` and ``found`` name the lists of the request and response, such as ``topics.partitions``. They are
+        equal by default. With ``once``, elements with the same topic get a single answer with an error.
+        """
+        (name, _, rest), (into, _, within) = asked.partition("."), (found or asked).partition(".")
+        elements, cls = getattr(outer, name), _element(answer.__class__, into)
+        keys = [(one.name, getattr(one, "topic_id", None)) if once else at for at, one in enumerate(elements)]
+        times = Counter(keys)
+        for key, one in dict(zip(keys, elements, strict=True)).items():
+            inner = cls()
+            getattr(answer, into).append(inner)
+            for shared in _shared(one.__class__, cls):
+                setattr(inner, shared, getattr(one, shared, one))
+            if times[key] > 1:
+                self.refuse(inner, ErrorCode.INVALID_REQUEST)
+            elif rest:
+                self.each(partial(fill, one), one, inner, rest, within)
             else:
-                yield one, answer
+                with self.refusing(inner):
+                    fill(one, inner)
+
+
+@cache
+def _element(cls: Any, name: str) -> Any:
+    """Return the class of the elements of a list."""
+    return struct_class(cls, next(field for field in cls.FIELDS if field.name == name))
+
+
+@cache
+def _shared(asked: Any, answer: Any) -> list[str]:
+    """Return the names of the fields of a response's element that identify an element of the request."""
+    if issubclass(asked, Struct):
+        return [name for name in NAMES if hasattr(asked, name) and hasattr(answer, name)]
+    return [next(name for name in PLAIN if hasattr(answer, name))]
 
 
 __all__ = ["HANDLERS", "Call", "answers"]

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import count
+from contextlib import suppress
+from sched import Event, scheduler
 
-
-@dataclass(slots=True, eq=False)
-class Timer:
-    """A scheduled action that can be cancelled."""
-
-    what: Callable[[], object] | None
-
-    def cancel(self) -> None:
-        """Cancel the action."""
-        self.what = None
+Timer = Event
+"""An action that a clock runs later."""
 
 
 class Clock:
@@ -26,8 +17,7 @@ class Clock:
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()
-        self._timers: list[tuple[float, int, Timer]] = []
-        self._number = count()
+        self._timers = scheduler(lambda: self.now)
         self._handle: asyncio.TimerHandle | None = None
 
     @property
@@ -45,12 +35,20 @@ class Clock:
         self._ahead += seconds
         self._run()
 
-    def later(self, seconds: float, what: Callable[[], object]) -> Timer:
-        """Schedule an action to run after ``seconds``. Return its timer."""
-        timer = Timer(what)
-        heapq.heappush(self._timers, (self.now + seconds, next(self._number), timer))
-        self._arm()
+    def later(self, seconds: float, what: Callable[[], object], former: Timer | None = None) -> Timer:
+        """Schedule an action to run after ``seconds``, instead of the action of a ``former`` timer. Return its
+        timer."""
+        self.cancel(former)
+        timer = self._timers.enter(seconds, 0, what)
+        if self._handle is None or self._handle.when() > asyncio.get_running_loop().time() + seconds:
+            self._wake(seconds)
         return timer
+
+    def cancel(self, timer: Timer | None) -> None:
+        """Discard a timer, unless it is over or ``None``."""
+        if timer is not None:
+            with suppress(ValueError):
+                self._timers.cancel(timer)
 
     async def sleep(self, seconds: float) -> None:
         """Wait for ``seconds`` of this clock."""
@@ -67,26 +65,18 @@ class Clock:
         try:
             await event
         finally:
-            timer.cancel()
+            self.cancel(timer)
 
     def stop(self) -> None:
         """Discard all timers."""
-        self._timers.clear()
-        self._arm()
-
-    def _arm(self) -> None:
-        if self._handle is not None:
-            self._handle.cancel()
-            self._handle = None
-        while self._timers and self._timers[0][2].what is None:
-            heapq.heappop(self._timers)
-        if self._timers:
-            wait = max(0.0, self._timers[0][0] - self.now)
-            self._handle = asyncio.get_running_loop().call_later(wait, self._run)
+        self._timers = scheduler(lambda: self.now)
+        self._wake(None)
 
     def _run(self) -> None:
-        while self._timers and self._timers[0][0] <= self.now:
-            what = heapq.heappop(self._timers)[2].what
-            if what is not None:
-                what()
-        self._arm()
+        self._wake(self._timers.run(blocking=False))
+
+    def _wake(self, seconds: float | None) -> None:
+        """Run what is due after ``seconds``, or never if it is ``None``."""
+        if self._handle is not None:
+            self._handle.cancel()
+        self._handle = None if seconds is None else asyncio.get_running_loop().call_later(seconds, self._run)

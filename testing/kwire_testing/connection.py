@@ -12,13 +12,12 @@ from kwire.connection import ProtocolViolationError, RequestEvent, SaslToken, Se
 from kwire_kafka import PROTOCOL
 from kwire_testing import apis
 from kwire_testing.apis.cluster import API_VERSIONS, unsupported
-from kwire_testing.call import HANDLERS, Call
+from kwire_testing.call import HANDLERS, Call, served
 from kwire_testing.cluster import Cluster
 from kwire_testing.control import Rule
 from kwire_testing.login import Login
 from kwire_testing.refusal import Refused
 from kwire_testing.running import awaited
-from kwire_testing.versions import served
 
 assert apis.MODULES  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
@@ -110,10 +109,10 @@ class Connection:
         while response is None and (handler := next(handlers, None)):
             response = await awaited(handler(call.message, call))
         if response is None:
-            api = HANDLERS[call.message.API_KEY]
-            response = api.response()
+            key = call.message.API_KEY
+            response = PROTOCOL.response(key)()
             with call.refusing(response):
-                await awaited(api.fill(call, call.message, response))
+                await awaited(HANDLERS[key](call, call.message, response))
         for rule in rules:
             if rule.drop == "response":
                 return None

@@ -6,10 +6,10 @@ import hashlib
 import hmac
 import re
 import secrets
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from collections.abc import Generator, Mapping
 
-from kwire.client.sasl import HASHES
+from kwire.client.sasl import HASHES, scram_proofs
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused
 
@@ -74,15 +74,9 @@ class Login:
         final = _match(_FINAL, (yield challenge.encode()))
         _check(final[2] == nonce)
         salted = hashlib.pbkdf2_hmac(algorithm, self._users[user].encode(), salt, ITERATIONS)
-        stored = hashlib.new(algorithm, hmac.digest(salted, b"Client Key", algorithm)).digest()
-        signed = f"{opening[1]},{challenge},{final[1]}".encode()
-        signature = hmac.digest(stored, signed, algorithm)
-        proof = b64decode(final[3])
-        _check(len(proof) == len(signature))
-        key = bytes(one ^ other for one, other in zip(proof, signature, strict=True))
-        _check(hmac.compare_digest(hashlib.new(algorithm, key).digest(), stored))
-        server = hmac.digest(hmac.digest(salted, b"Server Key", algorithm), signed, algorithm)
-        return user, b"v=" + b64encode(server)
+        proof, proved = scram_proofs(algorithm, salted, f"{opening[1]},{challenge},{final[1]}")
+        _check(hmac.compare_digest(final[3].encode(), proof))
+        return user, b"v=" + proved
 
 
 def _match(pattern: re.Pattern[str], token: bytes) -> re.Match[str]:

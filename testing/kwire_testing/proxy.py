@@ -225,18 +225,10 @@ class _Link:
     """A client's connection, and the matching connection to the broker."""
 
     def __init__(
-        self,
-        proxy: Proxy,
-        number: int,
-        broker: Address,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        self, proxy: Proxy, number: int, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        self._proxy = proxy
-        self._number = number
-        self._broker = broker
-        self._reader = reader
-        self._writer = writer
+        self._proxy, self._number, self._broker = proxy, number, broker
+        self._reader, self._writer = reader, writer
         self._client: Address = writer.get_extra_info("peername")[:2]
         self._decoder = ConnectionDecoder(
             PROTOCOL, bodies=proxy.bodies, start="beginning", max_frame=proxy.max_frame, keep_requests=False

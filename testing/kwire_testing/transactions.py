@@ -71,8 +71,9 @@ class Producers:
             raise Refused(ErrorCode.PRODUCER_FENCED)
         return producer
 
-    def open(self, producer: Producer) -> None:
-        """Begin a transaction unless one is already open."""
+    def open(self, producer: Producer, *partitions: Partition) -> None:
+        """Add partitions to the transaction, which begins unless it is already open."""
+        producer.partitions.update(partitions)
         if not producer.open:
             producer.open = True
             producer.timer = self._clock.later(producer.timeout, lambda: self.fence(producer))
@@ -100,8 +101,7 @@ class Producers:
         self._finish(producer, commit=False)
 
     def _finish(self, producer: Producer, *, commit: bool) -> None:
-        if producer.timer is not None:
-            producer.timer.cancel()
+        self._clock.cancel(producer.timer)
         for partition in sorted(producer.partitions, key=lambda one: (one.topic.name, one.index)):
             time, leader_epoch = self._clock.ms, partition.epoch
             partition.log.mark(producer.id, producer.epoch, commit=commit, time=time, leader_epoch=leader_epoch)

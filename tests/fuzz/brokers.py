@@ -38,7 +38,9 @@ TOGETHER = 4
 SECONDS = 0.01
 """Time for the answers of a connection, which may wait for other requests."""
 LIMITS = {
-    **dict.fromkeys(("cluster.MAX_NAMES", "transactions.MAX_NAMES", "groups.MAX_MEMBERS", "log.MAX_PRODUCERS"), 20),
+    **dict.fromkeys(
+        ("cluster.MAX_NAMES", "transactions.MAX_NAMES", "groups.members.MAX_MEMBERS", "log.MAX_PRODUCERS"), 20
+    ),
     "sessions.MAX_SESSIONS": 20,
     "sessions.MAX_WANTED": 100,
 }
@@ -72,7 +74,9 @@ def kept(broker: FakeBroker) -> dict[str, int]:
     return {
         "cluster.MAX_NAMES": len(cluster.groups),
         "transactions.MAX_NAMES": len(cluster.producers._known),
-        "groups.MAX_MEMBERS": max(max(len(one.members), len(getattr(one, "_expected", ()))) for one in members),
+        "groups.members.MAX_MEMBERS": max(
+            max(len(one.members), len(getattr(one, "_expected", ()))) for one in members
+        ),
         "log.MAX_PRODUCERS": max(len(log.producers) for log in logs),
         "sessions.MAX_SESSIONS": len(cluster.sessions._open),
         "sessions.MAX_WANTED": max(len(one.wanted) for one in cluster.sessions._open.values()),

@@ -9,7 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.records import Record, encode_batch
 from kwire_kafka.errors import ErrorCode
-from kwire_testing import FakeBroker, groups
+from kwire_testing import FakeBroker
 from tests.testing.test_group_talks import both, enter, joining
 from tests.testing.test_log_talks import put, want
 from tests.testing.test_transaction_talks import Producer
@@ -43,7 +43,7 @@ def test_groups(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_members(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:
     """A group has so many members, and as many ids of members that have yet to join: of these the oldest go."""
-    monkeypatch.setattr(groups, "MAX_MEMBERS", 2)
+    monkeypatch.setattr("kwire_testing.groups.members.MAX_MEMBERS", 2)
 
     async def run(a: Speaker, b: Speaker, c: Speaker) -> None:
         await both(a, b)

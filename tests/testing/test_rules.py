@@ -533,9 +533,8 @@ def test_clients_that_break_off_leave_no_errors() -> None:
             await asyncio.sleep(0.01)
             async with connected(broker) as client:
                 await ask(client, ListGroupsRequest())
-            ended = broker.clock.later(60, lambda: problems.append("a timer of a broker that is closed"))
+            broker.clock.later(60, lambda: problems.append("a timer of a broker that is closed"))
         broker.clock.advance(61)
-        assert ended.what is not None
 
     asyncio.run(run())
     assert problems == []
@@ -560,7 +559,7 @@ def test_the_clock_does_what_is_due_in_order(monkeypatch: pytest.MonkeyPatch) ->
         never = clock.later(15, lambda: done.append("never"))
         for name in "abc":
             clock.later(30, lambda name=name: done.append(name))  # type: ignore[misc]
-        never.cancel()
+        clock.cancel(never)
         for seconds in (9.75, 0.25, 9.75, 0.5, 9.75):
             clock.advance(seconds)
             done.append(clock.now)
@@ -595,7 +594,7 @@ def test_the_clock_runs_by_itself() -> None:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         clock.advance(61)
-        done.append(f"{len(clock._timers)}")
+        done.append(f"{len(clock._timers.queue)}")
         return done
 
     assert asyncio.run(run()) == ["soon", "slept", "late", "0"]

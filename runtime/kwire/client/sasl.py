@@ -90,16 +90,19 @@ class Sasl:
             allowed = f"{ITERATIONS[0]} to {ITERATIONS[-1]} are accepted"
             raise AuthenticationError(f"the broker asks for {found[3]} iterations of SCRAM: {allowed}")
         salted = hashlib.pbkdf2_hmac(algorithm, self.password.encode(), b64decode(found[2]), int(found[3]))
-        client_key = hmac.digest(salted, b"Client Key", algorithm)
         bare = f"c=biws,r={found[1]}"
-        signed = f"{opening},{challenge},{bare}".encode()
-        signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), signed, algorithm)
-        proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
-        final = yield f"{bare},p={b64encode(proof).decode()}".encode()
-        server_key = hmac.digest(salted, b"Server Key", algorithm)
-        proved = b"v=" + b64encode(hmac.digest(server_key, signed, algorithm))
-        if not hmac.compare_digest(final.partition(b",")[0], proved):
+        proof, proved = scram_proofs(algorithm, salted, f"{opening},{challenge},{bare}")
+        final = yield f"{bare},p=".encode() + proof
+        if not hmac.compare_digest(final.partition(b",")[0], b"v=" + proved):
             raise AuthenticationError("the broker could not prove that it knows the password")
+
+
+def scram_proofs(algorithm: str, salted: bytes, signed: str) -> tuple[bytes, bytes]:
+    """Return the proofs of client and server that they know the ``salted`` password, in Base64 [RFC 5802, 3]."""
+    client_key, server_key = (hmac.digest(salted, f"{side} Key".encode(), algorithm) for side in ("Client", "Server"))
+    signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), signed.encode(), algorithm)
+    proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))
+    return b64encode(proof), b64encode(hmac.digest(server_key, signed.encode(), algorithm))
 
 
 def _read(path: str | Path | None) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import kwire_kafka as kafka
 from kwire.releases import Release
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 from kwire_kafka.api.describe_cluster import DescribeClusterBroker
-from kwire_kafka.api.find_coordinator import Coordinator
 from kwire_kafka.enums import CoordinatorType
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.call import Call, answers
+from kwire_testing.call import Call, answers, at_least, served
 from kwire_testing.login import MECHANISMS
 from kwire_testing.refusal import Refused
-from kwire_testing.versions import at_least, served
 
 API_VERSIONS = 18
 _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
@@ -94,7 +93,7 @@ def find_coordinators(
 ) -> None:
     """Find the coordinator of each group or transactional id."""
 
-    def find(key: str, answer: Coordinator | kafka.FindCoordinatorResponse) -> None:
+    def find(key: str, answer: Any) -> None:
         answer.node_id = answer.port = -1
         call.check(key=key)
         if request.key_type not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):
@@ -102,8 +101,6 @@ def find_coordinators(
         node = call.cluster.coordinator(key)
         answer.node_id, answer.host, answer.port = node.id, node.host, node.port
 
-    for key, answer in call.each(request.coordinator_keys, Coordinator, response.coordinators):
-        with call.refusing(answer):
-            find(key, answer)
+    call.each(find, request, response, "coordinator_keys", "coordinators")
     if call.version < 4:
         find(request.key, response)

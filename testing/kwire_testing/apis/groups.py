@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 from typing import Any, TypeVar
 
 import kwire_kafka as kafka
 from kwire import ZERO_UUID, Uuid
-from kwire_kafka.api import consumer_group_describe, offset_commit, offset_fetch
-from kwire_kafka.api.consumer_group_heartbeat import Assignment, ConsumerGroupHeartbeatResponseTopicPartitions
-from kwire_kafka.api.delete_groups import DeletableGroupResult
-from kwire_kafka.api.describe_groups import DescribedGroup, DescribedGroupMember
-from kwire_kafka.api.leave_group import MemberResponse
+from kwire_kafka.api import consumer_group_heartbeat
+from kwire_kafka.api.consumer_group_describe import Assignment, Member, TopicPartitions
+from kwire_kafka.api.describe_groups import DescribedGroupMember
 from kwire_kafka.api.list_groups import ListedGroup
-from kwire_kafka.api.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
+from kwire_kafka.api.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.call import Call, answers
-from kwire_testing.groups import EMPTY, HEARTBEAT, STABLE, ClassicGroup, Committed, ConsumerGroup, Group, Places
+from kwire_testing.call import Call, answers, answers_each, at_least
+from kwire_testing.groups import ClassicGroup, Committed, ConsumerGroup, Group, Offsets
+from kwire_testing.groups.consumer import HEARTBEAT, Places
+from kwire_testing.groups.members import EMPTY, STABLE
 from kwire_testing.refusal import Refused
-from kwire_testing.versions import at_least
 
 K = TypeVar("K", ClassicGroup, ConsumerGroup)
 MAX_METADATA = 4096
@@ -29,31 +29,29 @@ MAX_METADATA = 4096
 async def join_group(call: Call, request: kafka.JoinGroupRequest, response: kafka.JoinGroupResponse) -> None:
     response.generation_id, response.member_id = -1, request.member_id
     response.protocol_name = None if call.version >= 7 else ""
-    group = call.group(request.group_id).classic()
+    group = call.group(request.group_id).of_kind(ClassicGroup)
     await group.join(request, response, call.version, call.client_id or "", call.host)
 
 
 @answers
 async def sync_group(call: Call, request: kafka.SyncGroupRequest, response: kafka.SyncGroupResponse) -> None:
-    group = call.group(request.group_id).classic()
+    group = call.group(request.group_id).of_kind(ClassicGroup)
     response.assignment = await group.sync(request)
     response.protocol_type, response.protocol_name = group.protocol_type, group.protocol
 
 
 @answers
 def heartbeat(call: Call, request: kafka.HeartbeatRequest, response: kafka.HeartbeatResponse) -> None:
-    group = call.group(request.group_id).classic()
+    group = call.group(request.group_id).of_kind(ClassicGroup)
     group.heartbeat(request.member_id, request.generation_id, request.group_instance_id)
 
 
 @answers
 def leave_group(call: Call, request: kafka.LeaveGroupRequest, response: kafka.LeaveGroupResponse) -> None:
-    group = call.group(request.group_id).classic()
+    group = call.group(request.group_id).of_kind(ClassicGroup)
     if call.version < 3:
         group.leave(request.member_id, None)
-    for member, answer in call.each(request.members, MemberResponse, response.members):
-        with call.refusing(answer):
-            group.leave(member.member_id, member.group_instance_id)
+    call.each(lambda one, _: group.leave(one.member_id, one.group_instance_id), request, response, "members")
 
 
 @answers
@@ -66,7 +64,7 @@ def heartbeat_of_a_consumer(
     known = call.cluster.groups.get(request.group_id)
     if request.member_epoch and not (known and known.exists and isinstance(known.members, ConsumerGroup)):
         raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-    group = call.group(request.group_id).consumer()
+    group = call.group(request.group_id).of_kind(ConsumerGroup)
     topics = {name: (topic.id, len(topic.partitions)) for name, topic in call.cluster.topics.items()}
     member = group.heartbeat(request, topics, call.client_id or "", call.host)
     response.member_id, response.member_epoch = member.id, member.epoch
@@ -74,12 +72,11 @@ def heartbeat_of_a_consumer(
     whole = request.topic_partitions is not None and request.subscribed_topic_names is not None
     if member.epoch > 0 and (whole or member.told != member.assigned):
         member.told = {*member.assigned}
-        response.assignment = Assignment(
-            topic_partitions=[
-                ConsumerGroupHeartbeatResponseTopicPartitions(topic_id=topic_id, partitions=indexes)
-                for topic_id, indexes in _by_topic(member.assigned).items()
-            ]
-        )
+        cls = consumer_group_heartbeat.ConsumerGroupHeartbeatResponseTopicPartitions
+        parts = [
+            cls(topic_id=topic_id, partitions=indexes) for topic_id, indexes in _by_topic(member.assigned).items()
+        ]
+        response.assignment = consumer_group_heartbeat.Assignment(topic_partitions=parts)
 
 
 @answers
@@ -95,118 +92,99 @@ def list_groups(call: Call, request: kafka.ListGroupsRequest, response: kafka.Li
             response.groups.append(listed)
 
 
-@answers
-def describe_groups(call: Call, request: kafka.DescribeGroupsRequest, response: kafka.DescribeGroupsResponse) -> None:
-    for name, answer in call.each(request.groups, DescribedGroup, response.groups):
-        answer.group_state = "Dead"
-        with call.refusing(answer):
-            group = _described(call, name, ClassicGroup)
-            if group is None and call.version >= 6:
-                raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-            if group is not None:
-                answer.group_state, answer.protocol_type = group.state, group.protocol_type
-                protocol = answer.protocol_data = (group.protocol or "") if group.state == STABLE else ""
-                answer.members = [
-                    DescribedGroupMember(
-                        member_id=member.id,
-                        group_instance_id=member.instance,
-                        client_id=member.client_id,
-                        client_host=f"/{member.host}",
-                        member_metadata=member.protocols.get(protocol, b""),
-                        member_assignment=member.assignment,
-                    )
-                    for member in group.members.values()
-                ]
-
-
-@answers
-def describe_consumers(
-    call: Call, request: kafka.ConsumerGroupDescribeRequest, response: kafka.ConsumerGroupDescribeResponse
-) -> None:
-    names = {topic.id: topic.name for topic in call.cluster.topics.values()}
-
-    def assignment(places: Places) -> consumer_group_describe.Assignment:
-        return consumer_group_describe.Assignment(
-            topic_partitions=[
-                consumer_group_describe.TopicPartitions(
-                    topic_id=topic_id, topic_name=names.get(topic_id, ""), partitions=indexes
-                )
-                for topic_id, indexes in _by_topic(places).items()
-            ]
+@answers_each("groups")
+def describe_groups(call: Call, request: kafka.DescribeGroupsRequest, name: str, answer: Any) -> None:
+    """Describe a classic group."""
+    answer.group_state = "Dead"
+    group = _described(call, name, ClassicGroup)
+    if group is None:
+        if call.version >= 6:
+            raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+        return
+    answer.group_state, answer.protocol_type = group.state, group.protocol_type
+    protocol = answer.protocol_data = (group.protocol or "") if group.state == STABLE else ""
+    answer.members = [
+        DescribedGroupMember(
+            member_id=member.id,
+            group_instance_id=member.instance,
+            client_id=member.client_id,
+            client_host=f"/{member.host}",
+            member_metadata=member.protocols.get(protocol, b""),
+            member_assignment=member.assignment,
         )
-
-    for name, answer in call.each(request.group_ids, consumer_group_describe.DescribedGroup, response.groups):
-        with call.refusing(answer):
-            group = _described(call, name, ConsumerGroup)
-            if group is None:
-                raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-            answer.group_state, answer.assignor_name = group.state, group.assignor
-            answer.group_epoch, answer.assignment_epoch = group.epoch, group.assigned_epoch
-            answer.members = [
-                consumer_group_describe.Member(
-                    member_id=one.id,
-                    instance_id=one.instance,
-                    rack_id=one.rack,
-                    member_epoch=one.epoch,
-                    client_id=one.client_id,
-                    client_host=f"/{one.host}",
-                    subscribed_topic_names=one.names,
-                    subscribed_topic_regex=one.regex or "",
-                    assignment=assignment(one.assigned),
-                    target_assignment=assignment(one.target),
-                    member_type=1 if call.version else -1,
-                )
-                for one in group.members.values()
-            ]
+        for member in group.members.values()
+    ]
 
 
-@answers
-def delete_groups(call: Call, request: kafka.DeleteGroupsRequest, response: kafka.DeleteGroupsResponse) -> None:
-    for name, answer in call.each(request.groups_names, DeletableGroupResult, response.results):
-        with call.refusing(answer):
-            call.coordinate(name)
-            group = call.cluster.groups.get(name)
-            if group is None or not group.exists:
-                raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
-            if group.members.state != EMPTY:
-                raise Refused(ErrorCode.NON_EMPTY_GROUP)
-            del call.cluster.groups[name]
+@answers_each("group_ids", "groups")
+def describe_consumers(call: Call, request: kafka.ConsumerGroupDescribeRequest, name: str, answer: Any) -> None:
+    """Describe a group of the consumer type."""
+    group = _described(call, name, ConsumerGroup)
+    if group is None:
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+    answer.group_state, answer.assignor_name = group.state, group.assignor
+    answer.group_epoch, answer.assignment_epoch = group.epoch, group.assigned_epoch
+    answer.members = [
+        Member(
+            member_id=one.id,
+            instance_id=one.instance,
+            rack_id=one.rack,
+            member_epoch=one.epoch,
+            client_id=one.client_id,
+            client_host=f"/{one.host}",
+            subscribed_topic_names=one.names,
+            subscribed_topic_regex=one.regex or "",
+            assignment=_assignment(call, one.assigned),
+            target_assignment=_assignment(call, one.target),
+            member_type=1 if call.version else -1,
+        )
+        for one in group.members.values()
+    ]
 
 
-@answers
-def commit_offsets(call: Call, request: kafka.OffsetCommitRequest, response: kafka.OffsetCommitResponse) -> None:
-    """Commit offsets of a member, or of a client that is not in a group."""
-    member, epoch = request.member_id, request.generation_id_or_member_epoch
-    for topic, found in call.each(request.topics, offset_commit.OffsetCommitResponseTopic, response.topics):
-        for part, answer in call.each(
-            topic.partitions, offset_commit.OffsetCommitResponsePartition, found.partitions
-        ):
-            with call.refusing(answer):
-                _check_store(call)
-                call.topic(topic.name, topic.topic_id, part.partition_index)
-                group = call.group(request.group_id, named=False)
-                if group.members.kind == "consumer" and call.version < 9:
-                    raise Refused(ErrorCode.UNSUPPORTED_VERSION)
-                if not group.exists and epoch >= 0:
-                    newer = call.version >= 9
-                    raise Refused(ErrorCode.GROUP_ID_NOT_FOUND if newer else ErrorCode.ILLEGAL_GENERATION)
-                group.check(member, epoch, request.group_instance_id)
-                commit(call, group.offsets, topic, part)
+def _assignment(call: Call, places: Places) -> Assignment:
+    topics = ((topic_id, call.cluster.ids.get(topic_id), indexes) for topic_id, indexes in _by_topic(places).items())
+    return Assignment(
+        topic_partitions=[
+            TopicPartitions(topic_id=topic_id, topic_name=topic.name if topic else "", partitions=indexes)
+            for topic_id, topic, indexes in topics
+        ]
+    )
 
 
-def commit(
-    call: Call,
-    offsets: dict[tuple[str, int], Committed],
-    topic: offset_commit.OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic,
-    part: offset_commit.OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
-) -> None:
+@answers_each("groups_names", "results")
+def delete_groups(call: Call, request: kafka.DeleteGroupsRequest, name: str, answer: Any) -> None:
+    """Delete a group without members."""
+    call.coordinate(name)
+    group = call.cluster.groups.get(name)
+    if group is None or not group.exists:
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND)
+    if group.members.state != EMPTY:
+        raise Refused(ErrorCode.NON_EMPTY_GROUP)
+    del call.cluster.groups[name]
+
+
+@answers_each("topics.partitions")
+def commit_offsets(call: Call, request: kafka.OffsetCommitRequest, topic: Any, part: Any, answer: Any) -> None:
+    """Commit an offset of a member, or of a client that is not in a group."""
+    _check_store(call)
+    call.topic(topic.name, topic.topic_id, part.partition_index)
+    group, epoch = call.group(request.group_id, named=False), request.generation_id_or_member_epoch
+    if group.members.kind == "consumer" and call.version < 9:
+        raise Refused(ErrorCode.UNSUPPORTED_VERSION)
+    if not group.exists and epoch >= 0:
+        raise Refused(ErrorCode.GROUP_ID_NOT_FOUND if call.version >= 9 else ErrorCode.ILLEGAL_GENERATION)
+    group.check(request.member_id, epoch, request.group_instance_id)
+    commit(call, group.offsets, topic, part)
+
+
+def commit(call: Call, offsets: Offsets, topic: Any, part: Any) -> None:
     """Store the committed offset of a partition."""
     if len(part.committed_metadata or "") > MAX_METADATA:
         raise Refused(ErrorCode.OFFSET_METADATA_TOO_LARGE)
     name = call.topic(topic.name, topic.topic_id, part.partition_index).name
-    offsets[name, part.partition_index] = Committed(
-        part.committed_offset, part.committed_leader_epoch, part.committed_metadata
-    )
+    offset = Committed(part.committed_offset, part.committed_leader_epoch, part.committed_metadata)
+    offsets[name, part.partition_index] = offset
 
 
 @answers
@@ -214,36 +192,31 @@ def fetch_offsets(call: Call, request: kafka.OffsetFetchRequest, response: kafka
     """Respond with committed offsets. Since version 8, a request may ask for several groups."""
     if call.version < 8:
         _fetch(call, request, response, stable=request.require_stable)
-    for asked, answer in call.each(request.groups, offset_fetch.OffsetFetchResponseGroup, response.groups):
-        with call.refusing(answer):
-            _fetch(call, asked, answer, stable=request.require_stable)
+    call.each(partial(_fetch, call, stable=request.require_stable), request, response, "groups")
 
 
 def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
     """Fill in the offsets of one group. ``asked`` and ``answer`` are messages, or elements of them."""
-    topics = asked.topics
+
+    def fill(topic: Any, index: int, part: Any) -> None:
+        part.committed_offset = -1
+        _check_store(call)
+        group = _readable(call, asked)
+        known = call.cluster.find(topic.name, getattr(topic, "topic_id", ZERO_UUID))
+        if known is None and call.version >= 10:
+            raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
+        place = known.name if known else topic.name, index
+        if stable and any(place in offsets for offsets in group.pending.values()):
+            raise Refused(ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        kept = group.offsets.get(place, Committed(-1))
+        part.committed_offset, part.committed_leader_epoch, part.metadata = kept
+
+    rows = asked
     if call.version >= 2:  # older versions have error codes only for partitions
         group = _readable(call, asked)
-        if topics is None:
-            topics = _all(call, group)
-    cls: Any = offset_fetch.OffsetFetchResponseTopics
-    parts: Any = offset_fetch.OffsetFetchResponsePartitions
-    if call.version < 8:
-        cls, parts = offset_fetch.OffsetFetchResponseTopic, offset_fetch.OffsetFetchResponsePartition
-    for topic, found in call.each(topics, cls, answer.topics):
-        for index, part in call.each(topic.partition_indexes, parts, found.partitions):
-            part.committed_offset = -1
-            with call.refusing(part):
-                _check_store(call)
-                group = _readable(call, asked)
-                known = call.cluster.find(topic.name, getattr(topic, "topic_id", ZERO_UUID))
-                if known is None and call.version >= 10:
-                    raise Refused(ErrorCode.UNKNOWN_TOPIC_ID)
-                place = known.name if known else topic.name, index
-                if stable and any(place in offsets for offsets in group.pending.values()):
-                    raise Refused(ErrorCode.UNSTABLE_OFFSET_COMMIT)
-                kept = group.offsets.get(place, Committed(-1))
-                part.committed_offset, part.committed_leader_epoch, part.metadata = kept
+        if asked.topics is None:
+            rows = OffsetFetchRequestGroup(topics=_all(call, group))
+    call.each(fill, rows, answer, "topics.partition_indexes", "topics.partitions")
 
 
 def _readable(call: Call, asked: Any) -> Group:
@@ -255,15 +228,14 @@ def _readable(call: Call, asked: Any) -> Group:
     return group
 
 
-def _all(call: Call, group: Group) -> list[offset_fetch.OffsetFetchRequestTopics]:
+def _all(call: Call, group: Group) -> list[OffsetFetchRequestTopics]:
     """Return request elements for all offsets of a group."""
-    wanted: dict[tuple[str, Uuid], list[int]] = defaultdict(list)
+    wanted: dict[str, list[int]] = defaultdict(list)
     for name, index in group.offsets:
-        topic = call.cluster.find(name)
-        wanted[name, topic.id if topic else ZERO_UUID].append(index)
+        wanted[name].append(index)
+    ids = {name: topic.id if (topic := call.cluster.find(name)) else ZERO_UUID for name in wanted}
     return [
-        offset_fetch.OffsetFetchRequestTopics(name=name, topic_id=topic_id, partition_indexes=indexes)
-        for (name, topic_id), indexes in wanted.items()
+        OffsetFetchRequestTopics(name=name, topic_id=ids[name], partition_indexes=wanted[name]) for name in wanted
     ]
 
 

@@ -4,40 +4,36 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from typing import Any
 
 import kwire_kafka as kafka
 from kwire import ZERO_UUID, Uuid
 from kwire.records import Batch
-from kwire_kafka.api import fetch, list_offsets, offset_for_leader_epoch, produce
+from kwire_kafka.api import fetch
 from kwire_kafka.enums import IsolationLevel, ListOffsetsTimestamp
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.call import Call, answers
+from kwire_testing.call import Call, answers, answers_each, at_least
 from kwire_testing.cluster import Partition
 from kwire_testing.log import read
 from kwire_testing.refusal import Refused
 from kwire_testing.sessions import FIRST, Key, Session
-from kwire_testing.versions import at_least
 
 MAX_BYTES = 50 << 20
 
 
-@answers
-def append(call: Call, request: kafka.ProduceRequest, response: kafka.ProduceResponse) -> None:
-    for topic, found in call.each(request.topic_data, produce.TopicProduceResponse, response.responses):
-        cls = produce.PartitionProduceResponse
-        for part, answer in call.each(topic.partition_data, cls, found.partition_responses):
-            answer.base_offset = -1
-            with call.refusing(answer):
-                if request.acks not in (-1, 0, 1):
-                    raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
-                partition = call.partition(topic.name, topic.topic_id, part.index)
-                batches = read(part.records)
-                if call.version >= 3 and len(batches) > 1:
-                    raise Refused(ErrorCode.INVALID_RECORD)
-                if request.transactional_id is not None and batches[0].transactional:
-                    _check_transaction(call, request.transactional_id, partition, batches[0])
-                answer.log_start_offset = partition.log.start
-                answer.base_offset = partition.log.append(batches, partition.epoch)
+@answers_each("topic_data.partition_data", "responses.partition_responses")
+def append(call: Call, request: kafka.ProduceRequest, topic: Any, part: Any, answer: Any) -> None:
+    """Append the batch of a partition."""
+    answer.base_offset = -1
+    if request.acks not in (-1, 0, 1):
+        raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
+    partition, batches = call.partition(topic.name, topic.topic_id, part.index), read(part.records)
+    if call.version >= 3 and len(batches) > 1:
+        raise Refused(ErrorCode.INVALID_RECORD)
+    if request.transactional_id is not None and batches[0].transactional:
+        _check_transaction(call, request.transactional_id, partition, batches[0])
+    answer.log_start_offset = partition.log.start
+    answer.base_offset = partition.log.append(batches, partition.epoch)
 
 
 def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch) -> None:
@@ -52,8 +48,7 @@ def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch
         return
     producer = producers.find(name, batch.producer_id, batch.producer_epoch)
     if call.version >= 12:
-        producers.open(producer)
-        producer.partitions.add(partition)
+        producers.open(producer, partition)
     if partition not in producer.partitions:
         newer = call.version >= 11
         raise Refused(ErrorCode.TRANSACTION_ABORTABLE if newer else ErrorCode.INVALID_TXN_STATE)
@@ -125,20 +120,17 @@ def _read(call: Call, request: kafka.FetchRequest, session: Session) -> dict[Key
     return found
 
 
-@answers
-def find_offsets(call: Call, request: kafka.ListOffsetsRequest, response: kafka.ListOffsetsResponse) -> None:
-    """Respond with the offset for each timestamp, which may stand for the start or end of a log."""
-    for topic, found in call.each(request.topics, list_offsets.ListOffsetsTopicResponse, response.topics):
-        for part, answer in call.each(topic.partitions, list_offsets.ListOffsetsPartitionResponse, found.partitions):
-            with call.refusing(answer):
-                partition = call.partition(topic.name, ZERO_UUID, part.partition_index, part.current_leader_epoch)
-                timestamp, offset = _found(partition, request, part.timestamp)
-                if call.version == 0:
-                    answer.old_style_offsets = [offset] if offset >= 0 else []
-                    continue
-                answer.timestamp, answer.offset = timestamp, offset
-                if call.version >= 4 and offset >= 0:
-                    answer.leader_epoch = partition.epoch
+@answers_each("topics.partitions")
+def find_offsets(call: Call, request: kafka.ListOffsetsRequest, topic: Any, part: Any, answer: Any) -> None:
+    """Respond with the offset for a timestamp, which may stand for the start or end of the log."""
+    partition = call.partition(topic.name, ZERO_UUID, part.partition_index, part.current_leader_epoch)
+    timestamp, offset = _found(partition, request, part.timestamp)
+    if call.version == 0:
+        answer.old_style_offsets = [offset] if offset >= 0 else []
+    else:
+        answer.timestamp, answer.offset = timestamp, offset
+    if call.version >= 4 and offset >= 0:
+        answer.leader_epoch = partition.epoch
 
 
 def _found(partition: Partition, request: kafka.ListOffsetsRequest, timestamp: int) -> tuple[int, int]:
@@ -154,16 +146,13 @@ def _found(partition: Partition, request: kafka.ListOffsetsRequest, timestamp: i
     return (log.at_time(timestamp) if timestamp >= 0 else None) or (-1, -1)
 
 
-@answers
+@answers_each("topics.partitions")
 def find_ends_of_epochs(
-    call: Call, request: kafka.OffsetForLeaderEpochRequest, response: kafka.OffsetForLeaderEpochResponse
+    call: Call, request: kafka.OffsetForLeaderEpochRequest, topic: Any, part: Any, answer: Any
 ) -> None:
-    cls = offset_for_leader_epoch.OffsetForLeaderTopicResult
-    for topic, found in call.each(request.topics, cls, response.topics):
-        for part, answer in call.each(topic.partitions, offset_for_leader_epoch.EpochEndOffset, found.partitions):
-            with call.refusing(answer):
-                partition = call.partition(topic.topic, ZERO_UUID, part.partition, part.current_leader_epoch)
-                later = [start for epoch, start in partition.epochs if epoch > part.leader_epoch]
-                known = [epoch for epoch, _ in partition.epochs if epoch <= part.leader_epoch]
-                if known and part.leader_epoch <= partition.epoch:
-                    answer.leader_epoch, answer.end_offset = known[-1], later[0] if later else partition.log.end
+    """Respond with the last known epoch up to the requested one, and the offset at which it ended."""
+    partition = call.partition(topic.topic, ZERO_UUID, part.partition, part.current_leader_epoch)
+    later = [start for epoch, start in partition.epochs if epoch > part.leader_epoch]
+    known = [epoch for epoch, _ in partition.epochs if epoch <= part.leader_epoch]
+    if known and part.leader_epoch <= partition.epoch:
+        answer.leader_epoch, answer.end_offset = known[-1], later[0] if later else partition.log.end

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import kwire_kafka as kafka
-from kwire_kafka.api.create_partitions import CreatePartitionsTopicResult
-from kwire_kafka.api.create_topics import CreatableTopicConfigs, CreatableTopicResult
-from kwire_kafka.api.delete_topics import DeletableTopicResult, DeleteTopicState
-from kwire_kafka.api.describe_configs import DescribeConfigsResourceResult, DescribeConfigsResult
-from kwire_kafka.api.metadata import (
-    MetadataRequestTopic,
-    MetadataResponseBroker,
-    MetadataResponsePartition,
-    MetadataResponseTopic,
-)
+from kwire_kafka.api.create_topics import CreatableTopicConfigs
+from kwire_kafka.api.delete_topics import DeleteTopicState
+from kwire_kafka.api.describe_configs import DescribeConfigsResourceResult
+from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponseBroker, MetadataResponsePartition
 from kwire_kafka.enums import ConfigResourceType, ConfigSource, ConfigType
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.call import Call, answers
+from kwire_testing.call import Call, answers, answers_each
 from kwire_testing.cluster import check_name
 from kwire_testing.refusal import Refused
 
@@ -36,116 +32,112 @@ def describe(call: Call, request: kafka.MetadataRequest, response: kafka.Metadat
     response.brokers = [
         MetadataResponseBroker(node_id=node.id, host=node.host, port=node.port) for node in cluster.nodes.values()
     ]
-    for asked, answer in call.each(topics, MetadataResponseTopic, response.topics):
-        with call.refusing(answer):
-            if asked.name is None and call.version < 12:
-                answer.name = ""
-            if asked.name is not None:
-                check_name(asked.name)
-            if create and asked.name and cluster.find(asked.name) is None:
-                cluster.create(asked.name)
-            topic = call.topic(asked.name, asked.topic_id)
-            answer.name, answer.topic_id = topic.name, topic.id
-            answer.partitions = [
-                MetadataResponsePartition(
-                    partition_index=partition.index,
-                    leader_id=partition.leader,
-                    leader_epoch=partition.epoch,
-                    replica_nodes=nodes,
-                    isr_nodes=nodes,
-                )
-                for partition in topic.partitions
-            ]
+
+    def fill(asked: MetadataRequestTopic, answer: Any) -> None:
+        if asked.name is None and call.version < 12:
+            answer.name = ""
+        if asked.name is not None:
+            check_name(asked.name)
+        if create and asked.name and cluster.find(asked.name) is None:
+            cluster.create(asked.name)
+        topic = call.topic(asked.name, asked.topic_id)
+        answer.name, answer.topic_id = topic.name, topic.id
+        answer.partitions = [
+            MetadataResponsePartition(
+                partition_index=partition.index,
+                leader_id=partition.leader,
+                leader_epoch=partition.epoch,
+                replica_nodes=nodes,
+                isr_nodes=nodes,
+            )
+            for partition in topic.partitions
+        ]
+
+    call.each(fill, kafka.MetadataRequest(topics=topics), response, "topics")
 
 
-@answers
-def create(call: Call, request: kafka.CreateTopicsRequest, response: kafka.CreateTopicsResponse) -> None:
-    """Create topics, or only validate the request."""
-    cluster = call.cluster
-    for asked, answer in call.each_topic(request.topics, CreatableTopicResult, response.topics):
-        with call.refusing(answer):
-            call.check(topic=asked.name)
-            count, replicas = 1 if asked.num_partitions == -1 else asked.num_partitions, abs(asked.replication_factor)
-            if asked.assignments:
-                if (asked.num_partitions, asked.replication_factor) != (-1, -1):
-                    raise Refused(ErrorCode.INVALID_REQUEST)
-                count, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
-                indexes = sorted(one.partition_index for one in asked.assignments)
-                if indexes != [*range(count)] or not all(_placed(call, one.broker_ids) for one in asked.assignments):
-                    raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
-            if not 0 < replicas <= len(cluster.nodes):
-                raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR)
-            topic = cluster.create(asked.name, count, {config.name: config.value for config in asked.configs})
-            for one in asked.assignments:
-                topic.partitions[one.partition_index].leader = one.broker_ids[0]
-            if request.validate_only:
-                cluster.delete(topic)
-            answer.topic_id, answer.num_partitions, answer.replication_factor = topic.id, count, replicas
-            answer.configs = [CreatableTopicConfigs(name=name, value=topic.configs[name]) for name in topic.configs]
+@answers_each("topics", once=True)
+def create(call: Call, request: kafka.CreateTopicsRequest, asked: Any, answer: Any) -> None:
+    """Create a topic, or only validate the request."""
+    call.check(topic=asked.name)
+    count, replicas = 1 if asked.num_partitions == -1 else asked.num_partitions, abs(asked.replication_factor)
+    if asked.assignments:
+        if (asked.num_partitions, asked.replication_factor) != (-1, -1):
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        count, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
+        if sorted(one.partition_index for one in asked.assignments) != [*range(count)]:
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+        _check_assignments(call, asked.assignments)
+    if not 0 < replicas <= len(call.cluster.nodes):
+        raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR)
+    topic = call.cluster.create(asked.name, count, {config.name: config.value for config in asked.configs})
+    for one in asked.assignments:
+        topic.partitions[one.partition_index].leader = one.broker_ids[0]
+    if request.validate_only:
+        call.cluster.delete(topic)
+    answer.topic_id, answer.num_partitions, answer.replication_factor = topic.id, count, replicas
+    answer.configs = [CreatableTopicConfigs(name=name, value=topic.configs[name]) for name in topic.configs]
 
 
-@answers
-def extend(call: Call, request: kafka.CreatePartitionsRequest, response: kafka.CreatePartitionsResponse) -> None:
-    """Add partitions to topics."""
-    for asked, answer in call.each_topic(request.topics, CreatePartitionsTopicResult, response.results):
-        with call.refusing(answer):
-            topic, placed = call.topic(asked.name), asked.assignments
-            more = asked.count - len(topic.partitions)
-            if more <= 0:
-                raise Refused(ErrorCode.INVALID_PARTITIONS)
-            if placed is not None and (
-                len(placed) != more or not all(_placed(call, one.broker_ids) for one in placed)
-            ):
-                raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
-            if not request.validate_only:
-                call.cluster.extend(topic, asked.count)
+@answers_each("topics", "results", once=True)
+def extend(call: Call, request: kafka.CreatePartitionsRequest, asked: Any, answer: Any) -> None:
+    """Add partitions to a topic."""
+    topic = call.topic(asked.name)
+    more = asked.count - len(topic.partitions)
+    if more <= 0:
+        raise Refused(ErrorCode.INVALID_PARTITIONS)
+    if asked.assignments is not None:
+        if len(asked.assignments) != more:
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
+        _check_assignments(call, asked.assignments)
+    if not request.validate_only:
+        call.cluster.extend(topic, asked.count)
 
 
 @answers
 def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.DeleteTopicsResponse) -> None:
     """Delete topics by name or id."""
+
+    def fill(asked: DeleteTopicState, answer: Any) -> None:
+        if asked.name is not None and any(asked.topic_id):
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        topic = call.topic(asked.name, asked.topic_id)
+        answer.name, answer.topic_id = topic.name, topic.id
+        call.cluster.delete(topic)
+
     topics = request.topics or [DeleteTopicState(name=name) for name in request.topic_names]
-    for asked, answer in call.each_topic(topics, DeletableTopicResult, response.responses):
-        with call.refusing(answer):
-            if asked.name is not None and any(asked.topic_id):
-                raise Refused(ErrorCode.INVALID_REQUEST)
-            topic = call.topic(asked.name, asked.topic_id)
-            answer.name, answer.topic_id = topic.name, topic.id
-            call.cluster.delete(topic)
+    call.each(fill, kafka.DeleteTopicsRequest(topics=topics), response, "topics", "responses", once=True)
 
 
-@answers
-def describe_configs(
-    call: Call, request: kafka.DescribeConfigsRequest, response: kafka.DescribeConfigsResponse
-) -> None:
+@answers_each("resources", "results")
+def describe_configs(call: Call, request: kafka.DescribeConfigsRequest, asked: Any, answer: Any) -> None:
     """Describe the configurations given to CreateTopics, and a few defaults."""
-    for asked, answer in call.each(request.resources, DescribeConfigsResult, response.results):
-        with call.refusing(answer):
-            own: dict[str, str | None] = {}
-            topics = asked.resource_type == ConfigResourceType.TOPIC
-            if topics:
-                check_name(asked.resource_name)
-                defaults, own = TOPIC, call.topic(asked.resource_name).configs
-            else:
-                call.check()
-                broker = asked.resource_type == ConfigResourceType.BROKER
-                if not broker or asked.resource_name not in ("", str(call.node)):
-                    raise Refused(ErrorCode.INVALID_REQUEST)
-                defaults = BROKER | {"auto.create.topics.enable": str(call.cluster.auto_create).lower()}
-            answer.configs = [
-                DescribeConfigsResourceResult(
-                    name=name,
-                    value=value,
-                    config_source=ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG,
-                    read_only=not topics,
-                    config_type=KINDS.get(name, ConfigType.UNKNOWN),
-                    documentation=None,
-                )
-                for name, value in {**defaults, **own}.items()
-                if not asked.configuration_keys or name in asked.configuration_keys
-            ]
+    own: dict[str, str | None] = {}
+    topics = asked.resource_type == ConfigResourceType.TOPIC
+    if topics:
+        check_name(asked.resource_name)
+        defaults, own = TOPIC, call.topic(asked.resource_name).configs
+    else:
+        call.check()
+        if asked.resource_type != ConfigResourceType.BROKER or asked.resource_name not in ("", str(call.node)):
+            raise Refused(ErrorCode.INVALID_REQUEST)
+        defaults = BROKER | {"auto.create.topics.enable": str(call.cluster.auto_create).lower()}
+    answer.configs = [
+        DescribeConfigsResourceResult(
+            name=name,
+            value=value,
+            config_source=ConfigSource.TOPIC_CONFIG if name in own else ConfigSource.DEFAULT_CONFIG,
+            read_only=not topics,
+            config_type=KINDS.get(name, ConfigType.UNKNOWN),
+            documentation=None,
+        )
+        for name, value in {**defaults, **own}.items()
+        if not asked.configuration_keys or name in asked.configuration_keys
+    ]
 
 
-def _placed(call: Call, nodes: list[int]) -> bool:
-    """Return whether a partition can have replicas on these nodes."""
-    return bool(nodes) and len({*nodes}) == len(nodes) and {*nodes} <= call.cluster.nodes.keys()
+def _check_assignments(call: Call, assignments: list[Any]) -> None:
+    """Raise ``Refused`` unless each partition can have replicas on the nodes that it is assigned."""
+    for nodes in (one.broker_ids for one in assignments):
+        if not nodes or len({*nodes}) < len(nodes) or not {*nodes} <= call.cluster.nodes.keys():
+            raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)

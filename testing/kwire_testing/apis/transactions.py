@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import kwire_kafka as kafka
-from kwire_kafka.api import add_partitions_to_txn, txn_offset_commit
-from kwire_kafka.api.add_partitions_to_txn import AddPartitionsToTxnTransaction
+from kwire_kafka.api.add_partitions_to_txn import AddPartitionsToTxnResult, AddPartitionsToTxnTransaction
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.apis.groups import commit
-from kwire_testing.call import Call, answers
+from kwire_testing.call import Call, answers, answers_each
 from kwire_testing.refusal import Refused
 from kwire_testing.transactions import Producer
 
@@ -37,40 +38,31 @@ def init_producer_id(
 def add_partitions(
     call: Call, request: kafka.AddPartitionsToTxnRequest, response: kafka.AddPartitionsToTxnResponse
 ) -> None:
-    rows, cls = request.transactions, add_partitions_to_txn.AddPartitionsToTxnResult
-    for asked, answer in call.each(rows, cls, response.results_by_transaction):
-        _add(call, asked, answer.topic_results)
+    """Add partitions to one transaction or, since version 4, to several."""
+    names = ("transactional_id", "producer_id", "producer_epoch", "topics")
     if call.version < 4:
-        one = AddPartitionsToTxnTransaction(
-            transactional_id=request.v3_and_below_transactional_id,
-            producer_id=request.v3_and_below_producer_id,
-            producer_epoch=request.v3_and_below_producer_epoch,
-            topics=request.v3_and_below_topics,
-        )
-        _add(call, one, response.results_by_topic_v3_and_below)
+        old = AddPartitionsToTxnTransaction(**{name: getattr(request, f"v3_and_below_{name}") for name in names})
+        _add(call, old, response, "results_by_topic_v3_and_below")
+    for asked in request.transactions:
+        response.results_by_transaction.append(AddPartitionsToTxnResult(transactional_id=asked.transactional_id))
+        _add(call, asked, response.results_by_transaction[-1], "topic_results")
 
 
-def _add(
-    call: Call,
-    asked: AddPartitionsToTxnTransaction,
-    results: list[add_partitions_to_txn.AddPartitionsToTxnTopicResult],
-) -> None:
+def _add(call: Call, asked: AddPartitionsToTxnTransaction, response: Any, results: str) -> None:
     """Add partitions to a transaction. If any of them does not exist, add none."""
     complete = all(call.cluster.has(topic.name, index) for topic in asked.topics for index in topic.partitions)
-    for topic, found in call.each(asked.topics, add_partitions_to_txn.AddPartitionsToTxnTopicResult, results):
-        cls = add_partitions_to_txn.AddPartitionsToTxnPartitionResult
-        for index, answer in call.each(topic.partitions, cls, found.results_by_partition):
-            with call.refusing(answer):
-                producer = _producer(call, asked)
-                partition = call.topic(topic.name, index=index).partitions[index]
-                if not complete:
-                    raise Refused(ErrorCode.OPERATION_NOT_ATTEMPTED)
-                if not asked.verify_only:
-                    call.cluster.producers.open(producer)
-                    producer.partitions.add(partition)
-                elif partition not in producer.partitions:
-                    newer = call.version >= 5
-                    raise Refused(ErrorCode.TRANSACTION_ABORTABLE if newer else ErrorCode.INVALID_TXN_STATE)
+
+    def add(topic: Any, index: int, answer: Any) -> None:
+        producer = _producer(call, asked)
+        partition = call.topic(topic.name, index=index).partitions[index]
+        if not complete:
+            raise Refused(ErrorCode.OPERATION_NOT_ATTEMPTED)
+        if not asked.verify_only:
+            call.cluster.producers.open(producer, partition)
+        elif partition not in producer.partitions:
+            raise Refused(ErrorCode.TRANSACTION_ABORTABLE if call.version >= 5 else ErrorCode.INVALID_TXN_STATE)
+
+    call.each(add, asked, response, "topics.partitions", f"{results}.results_by_partition")
 
 
 @answers
@@ -78,22 +70,16 @@ def add_offsets(call: Call, request: kafka.AddOffsetsToTxnRequest, response: kaf
     call.cluster.producers.open(_producer(call, request))
 
 
-@answers
-def commit_offsets(
-    call: Call, request: kafka.TxnOffsetCommitRequest, response: kafka.TxnOffsetCommitResponse
-) -> None:
-    """Keep offsets until the transaction ends."""
-    producers, parts = call.cluster.producers, txn_offset_commit.TxnOffsetCommitResponsePartition
-    for topic, found in call.each(request.topics, txn_offset_commit.TxnOffsetCommitResponseTopic, response.topics):
-        for part, answer in call.each(topic.partitions, parts, found.partitions):
-            with call.refusing(answer):
-                call.topic(topic.name, topic.topic_id, part.partition_index)
-                group = call.group(request.group_id)
-                producer = producers.find(request.transactional_id, request.producer_id, request.producer_epoch)
-                group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
-                producers.open(producer)
-                producer.groups.add(group)
-                commit(call, group.pending.setdefault(producer.id, {}), topic, part)
+@answers_each("topics.partitions")
+def commit_offsets(call: Call, request: kafka.TxnOffsetCommitRequest, topic: Any, part: Any, answer: Any) -> None:
+    """Keep an offset until the transaction ends."""
+    call.topic(topic.name, topic.topic_id, part.partition_index)
+    group, producers = call.group(request.group_id), call.cluster.producers
+    producer = producers.find(request.transactional_id, request.producer_id, request.producer_epoch)
+    group.check(request.member_id, request.generation_id_or_member_epoch, request.group_instance_id)
+    producers.open(producer)
+    producer.groups.add(group)
+    commit(call, group.pending.setdefault(producer.id, {}), topic, part)
 
 
 @answers
