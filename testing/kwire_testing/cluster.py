@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 100_000
 """Maximum number of partitions in a cluster, so that clients cannot exhaust the memory of the process."""
+MAX_CONFIGS = 4096
+"""Maximum length of a topic's configuration, in characters of all names and values."""
 MAX_KEPT = 256 << 20
 """Maximum total size of the requests that are kept, in bytes of their frames."""
 
@@ -109,6 +111,8 @@ class Cluster:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS)
         if partitions < 1:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
+        if sum(len(key) + len(value or "") for key, value in (configs or {}).items()) > MAX_CONFIGS:
+            raise Refused(ErrorCode.INVALID_CONFIG)
         number = next(self._made)
         topic_id = Uuid(hashlib.sha256(f"{number} {name}".encode()).digest()[:16])
         topic = Topic(name, topic_id, configs=dict(configs or {}))

@@ -151,6 +151,21 @@ def test_metadata_of_offsets(length: int) -> None:
     transcript(FakeBroker("3.9", {"t": 1}), run)
 
 
+@pytest.mark.parametrize("length", [4092, 4093])
+def test_configurations_of_topics(length: int) -> None:
+    async def run(a: Speaker) -> None:
+        rows = [{"name": "x", "value": None}, {"name": "nam", "value": "v" * length}]
+        topic = {"name": "new", "num_partitions": 1, "replication_factor": 1, "configs": rows}
+        [created] = (await a("CreateTopics", 7, topics=[topic])).topics
+        asked = [{"resource_type": 2, "resource_name": "new"}]
+        [described] = (await a("DescribeConfigs", 4, resources=asked)).results
+        found = {one.name: len(one.value or "") for one in described.configs if one.config_source == 1}
+        expected = (ErrorCode.NONE, {"x": 0, "nam": length}) if length == 4092 else (ErrorCode.INVALID_CONFIG, {})
+        assert (ErrorCode(created.error_code), found) == expected
+
+    transcript(FakeBroker("3.9"), run)
+
+
 @pytest.mark.parametrize(
     ("regex", "known"),
     [
