@@ -6,6 +6,8 @@ import asyncio
 import signal
 import ssl
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -14,9 +16,9 @@ import click
 
 from kwire import Message
 from kwire.client.security import Security, read_properties
-from kwire.command.options import put
+from kwire.command.options import epilog, put
 from kwire.connection import CLIENT, Event, RequestEvent, ResponseEvent
-from kwire.errors import KwireError, UnknownReleaseError
+from kwire.errors import KwireError
 from kwire.policy import LIKE_KAFKA
 from kwire.trace.frames import trace_request, trace_response
 from kwire.trace.view import show
@@ -30,29 +32,30 @@ from kwire_testing.refusal import Refused
 
 MAX_TREE = 1 << 20
 """Maximum size in bytes of a message whose fields are printed."""
-_EPILOG = """\
-\b
+EXIT_CODES = "exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port that is not free"
+BROKER_EPILOG = f"""
 examples:
   kwire fake-broker --release 3.9 --topic orders:3
   kwire fake-broker --nodes 3 --port 9092 --requests
 
-\b
-exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port that is not free
-"""
-
-
-_PROXY_EPILOG = """\
-\b
+{EXIT_CODES}"""
+PROXY_EPILOG = f"""
 examples:
   kwire proxy --upstream broker:9092 --port 19092
   kwire proxy --upstream broker:9093 --config client.properties --trees
 
-\b
-exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port that is not free
-"""
+{EXIT_CODES}"""
 
 
-@click.command(name="fake-broker", epilog=_EPILOG)
+@contextmanager
+def _usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except (KwireError, OSError, Refused, ValueError) as problem:
+        raise click.UsageError(printable(str(problem))) from None
+
+
+@click.command(name="fake-broker", epilog=epilog(BROKER_EPILOG))
 @click.option("--release", metavar="NAME", help="Release of Kafka to behave as.  [default: the newest]")
 @click.option("--topic", "topics", metavar="NAME[:PARTITIONS]", multiple=True, help="A topic to begin with.")
 @click.option("--nodes", type=click.IntRange(1, 100), default=1, show_default=True, help="Brokers of the cluster.")
@@ -74,7 +77,7 @@ def fake_broker(
     requests: bool,
 ) -> int:
     """Run a fake Kafka cluster in memory until it is stopped. Prints its addresses first."""
-    try:
+    with _usage_errors():
         broker = FakeBroker(
             release,
             dict(_topic(text) for text in topics),
@@ -85,14 +88,12 @@ def fake_broker(
             ports=range(port, port + nodes) if port else (),
             keep_requests=0,
         )
-    except (UnknownReleaseError, Refused, OSError, ValueError) as problem:
-        raise click.UsageError(printable(str(problem))) from None
     if requests:
         broker.on(Message, _print)
     return _run(broker, f"Kafka {broker.release} at")
 
 
-@click.command(epilog=_PROXY_EPILOG)
+@click.command(epilog=epilog(PROXY_EPILOG))
 @click.option("--upstream", metavar="HOST:PORT", required=True, help="A broker of the cluster.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
@@ -114,7 +115,7 @@ def proxy(
 
     Clients log in at the brokers themselves: logins pass through. Secrets are not printed.
     """
-    try:
+    with _usage_errors():
         found = Proxy(
             upstream,
             host=host,
@@ -124,16 +125,12 @@ def proxy(
             upstream_tls=Security.from_properties(read_properties(config)).tls if config else None,
             watch=partial(_print_event, trees=trees),
         )
-    except (OSError, ValueError, KwireError) as problem:
-        raise click.UsageError(printable(str(problem))) from None
     return _run(found, f"{printable(upstream)} at")
 
 
 def _run(running: FakeBroker | Proxy, title: str) -> int:
-    try:
+    with _usage_errors():
         asyncio.run(_run_until_stopped(running, title))
-    except OSError as problem:
-        raise click.UsageError(printable(str(problem))) from None
     return 0
 
 

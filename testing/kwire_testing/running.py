@@ -69,6 +69,8 @@ class Running:
     def __init__(self) -> None:
         self.problems: list[Exception] = []
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._owner = 0
+        """Thread of the event loop."""
         self._thread: threading.Thread | None = None
 
     async def _open(self) -> None:
@@ -78,7 +80,7 @@ class Running:
         raise NotImplementedError
 
     async def __aenter__(self) -> Self:
-        self._loop = asyncio.get_running_loop()
+        self._loop, self._owner = asyncio.get_running_loop(), threading.get_ident()
         try:
             await self._open()
         except BaseException:
@@ -132,16 +134,10 @@ class Running:
 
     def _on_loop(self, what: Callable[[], T]) -> T:
         """Call ``what`` on the thread of the event loop, and return its result."""
-        loop = self._loop
-        if loop is None:
+        if self._loop is None or threading.get_ident() == self._owner:
             return what()
-        try:
-            if asyncio.get_running_loop() is loop:
-                return what()
-        except RuntimeError:
-            pass
 
         async def run() -> T:
             return what()
 
-        return asyncio.run_coroutine_threadsafe(run(), loop).result()
+        return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
