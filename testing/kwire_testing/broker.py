@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from asyncio import StreamReader, StreamWriter
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, Unpack
@@ -19,7 +18,7 @@ from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.connection import Connection
 from kwire_testing.control import Handler, Named, Rule, Which
 from kwire_testing.log import read
-from kwire_testing.running import Listeners, Running
+from kwire_testing.running import Listeners, Running, Stream
 
 KEPT_REQUESTS = 100_000
 
@@ -81,8 +80,8 @@ class FakeBroker(Running):
     async def _open(self) -> None:
         for node, port in zip_longest(self._cluster.nodes.values(), self._ports[: len(self._cluster.nodes)]):
 
-            async def serve(reader: StreamReader, writer: StreamWriter, number: int = node.id) -> None:
-                await Connection(self._cluster, number, reader, writer).run()
+            async def serve(stream: Stream, number: int = node.id) -> None:
+                await Connection(self._cluster, number, stream).run()
 
             node.host, node.port = await self._listeners.open(serve, self._host, port or 0, self._tls)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from contextlib import suppress
 from typing import Any
@@ -17,7 +16,7 @@ from kwire_testing.cluster import Cluster
 from kwire_testing.control import Rule
 from kwire_testing.login import Login
 from kwire_testing.refusal import Refused
-from kwire_testing.running import awaited
+from kwire_testing.running import Stream, awaited
 
 assert apis.MODULES  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
@@ -27,19 +26,16 @@ MAX_REQUEST = 100 << 20
 class Connection:
     """A connection to a node of a cluster."""
 
-    def __init__(
-        self, cluster: Cluster, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, cluster: Cluster, node: int, stream: Stream) -> None:
         self._cluster, self._node, self._number = cluster, node, next(cluster.connections)
-        self._reader, self._writer = reader, writer
-        self._host = writer.get_extra_info("peername")[0]
+        self._stream, self._host = stream, stream.peer[0]
         self._wire = ServerConnection(PROTOCOL, max_frame=MAX_REQUEST)
         self._login = Login(cluster.users)
         self._software = ("", "")
 
     async def run(self) -> None:
         """Respond to one request after another, as Kafka does, until either side closes the connection."""
-        while data := await self._reader.read(1 << 18):
+        while data := await self._stream.read():
             try:
                 events, broken = self._wire.receive(data), False
             except ProtocolViolationError as violation:
@@ -49,12 +45,12 @@ class Connection:
                 answer = self._token(event) if isinstance(event, SaslToken) else await self._answer(event)
                 if answer is None:
                     return
-                self._writer.write(answer)
+                self._stream.transport.write(answer)
                 if pause := self._pause:
                     await self._cluster.clock.sleep(pause)
             if broken:
                 return
-            await self._writer.drain()
+            await self._stream.drain()
 
     def _token(self, event: SaslToken) -> bytes | None:
         """Return the response to a token without a header, or ``None`` to close the connection."""

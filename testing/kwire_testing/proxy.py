@@ -28,7 +28,6 @@ from typing import Any, Union, get_args, get_origin
 
 from kwire import Message
 from kwire.client import parse_address
-from kwire.client.opening import open_connection
 from kwire.connection import (
     CLIENT,
     SERVER,
@@ -49,7 +48,7 @@ from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, Metad
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.running import Listeners, Running
+from kwire_testing.running import Listeners, Running, Stream
 
 BROKERS = (
     *("ProduceResponse", "FetchResponse", "MetadataResponse", "FindCoordinatorResponse", "DescribeClusterResponse"),
@@ -63,7 +62,6 @@ MAX_WAITING = 100
 """Maximum number of requests per connection that wait for responses. Beyond it, the proxy stops reading."""
 MAX_LISTENERS = 1000
 """Maximum number of listeners, one per broker address."""
-CHUNK = 1 << 18
 CLOSING = 10.0
 """Seconds after which a peer that does not read is disconnected."""
 _log = logging.getLogger("kwire_testing")
@@ -195,8 +193,8 @@ class Proxy(Running):
                 if len(self._here) == MAX_LISTENERS:
                     raise ConnectionError(f"more than {MAX_LISTENERS} addresses of brokers")
 
-                async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                    await _Link(self, next(self._number), broker, reader, writer).run()
+                async def serve(stream: Stream) -> None:
+                    await _Link(self, next(self._number), broker, stream).run()
 
                 port = self._port + len(self._here) if self._port else 0
                 host, port = await self._listeners.open(serve, self._host, port, self._tls)
@@ -224,12 +222,9 @@ class _Waiting:
 class _Link:
     """A client's connection, and the matching connection to the broker."""
 
-    def __init__(
-        self, proxy: Proxy, number: int, broker: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    def __init__(self, proxy: Proxy, number: int, broker: Address, stream: Stream) -> None:
         self._proxy, self._number, self._broker = proxy, number, broker
-        self._reader, self._writer = reader, writer
-        self._client: Address = writer.get_extra_info("peername")[:2]
+        self._down, self._client = stream, stream.peer
         self._decoder = ConnectionDecoder(
             PROTOCOL, bodies=proxy.bodies, start="beginning", max_frame=proxy.max_frame, keep_requests=False
         )
@@ -243,20 +238,18 @@ class _Link:
         """Forward data in both directions until either side closes the connection, or a frame must not be
         forwarded."""
         try:
-            reader, self._up = await open_connection(*self._broker, self._proxy.upstream_tls)
+            self._up = await Stream.open(*self._broker, self._proxy.upstream_tls)
         except OSError as problem:
             _log.warning("no connection to %s port %d: %s", *self._broker, problem)
             return
         pumps = [
-            asyncio.ensure_future(self._pump(CLIENT, self._reader, self._up)),
-            asyncio.ensure_future(self._pump(SERVER, reader, self._writer)),
+            asyncio.ensure_future(self._pump(CLIENT, self._down, self._up)),
+            asyncio.ensure_future(self._pump(SERVER, self._up, self._down)),
         ]
         try:
             await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-            for writer in (self._up, self._writer):
-                writer.close()
             async with asyncio.timeout(CLOSING):
-                await asyncio.gather(self._up.wait_closed(), self._writer.wait_closed(), return_exceptions=True)
+                await asyncio.gather(self._up.close(), self._down.close())
         except TimeoutError:
             pass
         finally:
@@ -265,9 +258,9 @@ class _Link:
             await asyncio.gather(*pumps, return_exceptions=True)
             self._up.transport.abort()
 
-    async def _pump(self, direction: Direction, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _pump(self, direction: Direction, source: Stream, target: Stream) -> None:
         try:
-            while data := await reader.read(CHUNK):
+            while data := await source.read():
                 try:
                     for event in self._decoder.feed(direction, data, time.time()):
                         if self._proxy.watch:
@@ -275,8 +268,8 @@ class _Link:
                         await self._pass(event)
                 finally:
                     self._send()
-                await writer.drain()
-                await self._writer.drain()  # filters' answers
+                await target.drain()
+                await self._down.drain()  # filters' answers
         except OSError as problem:
             _log.info("connection %d: %s", self._number, problem)
         except Exception as problem:
@@ -285,9 +278,9 @@ class _Link:
 
     def _send(self) -> None:
         """Send all pending data at once, because each write costs more than the rest of a request."""
-        for writer, data in ((self._up, self._to_broker), (self._writer, self._to_client)):
+        for stream, data in ((self._up, self._to_broker), (self._down, self._to_client)):
             if data:
-                writer.writelines(data)
+                stream.transport.writelines(data)
                 data.clear()
 
     async def _pass(self, event: Event) -> None:

@@ -5,20 +5,100 @@ from __future__ import annotations
 import asyncio
 import ssl
 import threading
+from collections import deque
 from collections.abc import Awaitable, Callable
 from inspect import isawaitable
 from traceback import format_exception
 from typing import Self, TypeVar
 
+from kwire.client.opening import open_connection
+
 T = TypeVar("T")
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-BUFFER = 1 << 20
-"""Maximum number of unread bytes per connection before the peer must wait."""
 
 
 async def awaited(result: T | Awaitable[T]) -> T:
     """Return a result, awaiting it if it is awaitable."""
     return await result if isawaitable(result) else result
+
+
+class Stream(asyncio.Protocol):
+    """A connection. It hands on what it reads as it came, because copies of it, as in asyncio's streams, would cost
+    more than anything else that a proxy does."""
+
+    def __init__(self, made: Callable[[Stream], object]) -> None:
+        """Prepare a connection. ``made`` is called when it is established."""
+        self._made = made
+        self._pieces: deque[bytes] = deque()
+        self._readable, self._writable, self._closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self._ended = False
+        self.transport: asyncio.Transport
+
+    @classmethod
+    async def open(cls, host: str, port: int, tls: ssl.SSLContext | None) -> Self:
+        """Connect to a server, which sends nothing by itself."""
+        _, writer = await open_connection(host, port, tls)
+        stream = cls(lambda _: writer)
+        stream.connection_made(writer.transport)
+        writer.transport.set_protocol(stream)
+        return stream
+
+    @property
+    def peer(self) -> tuple[str, int]:
+        """Address of the peer."""
+        host, port = self.transport.get_extra_info("peername")[:2]
+        return host, port
+
+    async def read(self) -> bytes:
+        """Return the next bytes, or none at the end."""
+        await self._readable.wait()
+        data = self._pieces.popleft() if self._pieces else b""
+        if not self._pieces and not self._ended:
+            self._readable.clear()
+            self.transport.resume_reading()
+        return data
+
+    async def drain(self) -> None:
+        """Wait until the peer has read most of what was written."""
+        await self._writable.wait()
+
+    async def close(self) -> None:
+        """Close the connection after the peer has read everything."""
+        self.transport.close()
+        await self._closed.wait()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._writable.set()
+        self._made(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Keep a piece until it is read. With two, the peer must wait."""
+        if self._pieces:
+            self.transport.pause_reading()
+        self._pieces.append(data)
+        self._readable.set()
+
+    def eof_received(self) -> bool:
+        """Keep the connection open for what is still to be written, which TLS does not allow."""
+        self._ended = True
+        self._readable.set()
+        return self.transport.get_extra_info("sslcontext") is None
+
+    def connection_lost(self, problem: Exception | None) -> None:
+        """End all waits."""
+        self._ended = True
+        for event in (self._readable, self._writable, self._closed):
+            event.set()
+
+    def pause_writing(self) -> None:
+        """Let ``drain`` wait."""
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        """Let ``drain`` continue."""
+        self._writable.set()
 
 
 class Listeners:
@@ -28,23 +108,26 @@ class Listeners:
         self._listeners: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
 
-    async def open(self, serve: Serve, host: str, port: int, tls: ssl.SSLContext | None) -> tuple[str, int]:
+    async def open(
+        self, serve: Callable[[Stream], Awaitable[None]], host: str, port: int, tls: ssl.SSLContext | None
+    ) -> tuple[str, int]:
         """Listen on a port, or on a free one if it is 0, and call ``serve`` for each connection. Return the host and
         port."""
 
-        async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None
-            self._connections.add(task)
+        async def serving(stream: Stream) -> None:
             try:
-                await serve(reader, writer)
+                await serve(stream)
             except (asyncio.CancelledError, ConnectionError, ssl.SSLError):
                 pass
             finally:
-                self._connections.remove(task)
-                writer.transport.abort()
+                stream.transport.abort()
 
-        listener = await asyncio.start_server(accepted, host, port, ssl=tls, limit=BUFFER)
+        def accept(stream: Stream) -> None:
+            task = asyncio.ensure_future(serving(stream))
+            self._connections.add(task)
+            task.add_done_callback(self._connections.remove)
+
+        listener = await asyncio.get_running_loop().create_server(lambda: Stream(accept), host, port, ssl=tls)
         self._listeners.append(listener)
         name, number = listener.sockets[0].getsockname()[:2]
         return str(name), int(number)
