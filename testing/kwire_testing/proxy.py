@@ -215,7 +215,7 @@ class _Waiting:
 
     position: int
     correlation_id: int
-    passage: Passage
+    passage: Passage | None = None
     answer: bytes | None = None
 
 
@@ -303,31 +303,33 @@ class _Link:
             self._room.clear()
             self._send()
             await self._room.wait()
-        data, answer = event.data, None
-        message: Message | None = getattr(event, "message", None)
-        version, client_id = getattr(event, "version", -1), getattr(event, "client_id", None)
-        passage = Passage(
-            *(self._number, self._client, self._broker, event.name, version, client_id, message),
-            self._proxy.topics,
-        )
-        if not isinstance(event, RequestEvent) or message is None:
-            answer = self._unread(event)
-        elif self._proxy.filters(type(message)) or self._proxy.filters(PROTOCOL.response(event.api_key)):
-            await self._learn(message, event)
-            for one in self._proxy.filters(type(message)):
-                found = await self._filtered(one, message, passage)
-                if found is not None and not isinstance(found, type(message)):
-                    answer = PROTOCOL.encode_response(found, version, correlation_id=event.correlation_id)
-                    break
-                message = found or message
-                data = data if found is None else _encoded(event, found)
-            passage.request = message
+        waiting, data = _Waiting(event.position, event.correlation_id or 0), event.data
+        if not isinstance(event, RequestEvent) or event.message is None:
+            waiting.answer = self._unread(event)
+        elif self._proxy.filters(type(event.message)) or self._proxy.filters(PROTOCOL.response(event.api_key)):
+            data = await self._filter_request(event, event.message, waiting)
         if not isinstance(event, RequestEvent) or event.expects_response:
-            self._waiting.append(_Waiting(event.position, event.correlation_id or 0, passage, answer))
-        if answer is None:
+            self._waiting.append(waiting)
+        if waiting.answer is None:
             _put(self._to_broker, data)
         else:
             self._flush()
+
+    async def _filter_request(self, event: RequestEvent, message: Message, waiting: _Waiting) -> bytes:
+        """Return the bytes to forward after all filters of a request, unless one of them answered it."""
+        await self._learn(message, event)
+        who = self._number, self._client, self._broker
+        passage = Passage(*who, event.name, event.version, event.client_id, message, self._proxy.topics)
+        waiting.passage, data = passage, event.data
+        for one in self._proxy.filters(type(message)):
+            found = await self._filtered(one, message, passage)
+            if found is not None and not isinstance(found, type(message)):
+                waiting.answer = PROTOCOL.encode_response(found, event.version, correlation_id=event.correlation_id)
+                break
+            if found is not None:
+                message, data = found, _encoded(event, found)
+        passage.request = message
+        return data
 
     def _unread(self, event: RequestEvent | Undecodable) -> bytes | None:
         """Return the response to a request that was not decoded, or ``None`` to forward the request.
@@ -378,20 +380,17 @@ class _Link:
         waiting = next((one for one in self._waiting if request and one.position == request.position), None)
         if waiting is None or waiting.answer is not None:
             raise ConnectionError(f"not a response to a request: {event!r}")
-        data = event.data
-        message: Message | None = getattr(event, "message", None)
-        response = f"{event.name}Response"
-        filtered = response in PROTOCOL and self._proxy.filters(PROTOCOL[response])
-        if message is None and (response in BROKERS or filtered):
-            raise ConnectionError(f"cannot be read: {event!r}")
-        if isinstance(event, ResponseEvent) and message is not None:
-            changed = await self._rewritten(message)
+        data, name, passage = event.data, f"{event.name}Response", waiting.passage
+        if isinstance(event, ResponseEvent) and event.message is not None:
+            message, changed = event.message, await self._rewritten(event.message)
             for one in reversed(self._proxy.filters(type(message))):
-                found = await self._filtered(one, message, waiting.passage)
+                found = await self._filtered(one, message, passage) if passage else None
                 if found is not None:
                     message, changed = found, True
             if changed:
                 data = _encoded(event, message)
+        elif name in BROKERS or (name in PROTOCOL and self._proxy.filters(PROTOCOL[name])):
+            raise ConnectionError(f"cannot be read: {event!r}")
         waiting.answer = data
         self._flush()
 
