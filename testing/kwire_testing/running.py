@@ -22,8 +22,8 @@ async def awaited(result: T | Awaitable[T]) -> T:
 
 
 class Stream(asyncio.Protocol):
-    """A connection. It hands on what it reads as it came, because copies of it, as in asyncio's streams, would cost
-    more than anything else that a proxy does."""
+    """A connection. It passes on the bytes objects of the event loop, because copies, as in asyncio's streams,
+    cost more than the rest of a proxy."""
 
     def __init__(self, made: Callable[[Stream], object]) -> None:
         """Prepare a connection. ``made`` is called when it is established."""
@@ -58,7 +58,7 @@ class Stream(asyncio.Protocol):
         return data
 
     async def drain(self) -> None:
-        """Wait until the peer has read most of what was written."""
+        """Wait until the peer has read most of the written bytes."""
         await self._writable.wait()
 
     async def close(self) -> None:
@@ -81,7 +81,7 @@ class Stream(asyncio.Protocol):
         self._readable.set()
 
     def eof_received(self) -> bool:
-        """Keep the connection open for what is still to be written, which TLS does not allow."""
+        """Keep the connection open for pending responses, which TLS does not allow."""
         self._ended = True
         self._readable.set()
         return self.transport.get_extra_info("sslcontext") is None
