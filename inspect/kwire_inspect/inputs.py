@@ -100,7 +100,7 @@ class Inputs:
             (self.logs, "data directory or segment", "data directories or segments"),
             (self.request_logs, "request log", "request logs"),
             (self.server_logs, "server log", "server logs"),
-            (self.metrics, "dump of metrics", "dumps of metrics"),
+            (self.metrics, "metrics dump", "metrics dumps"),
         ]
         counts = [
             f"{len(paths)} {one if len(paths) == 1 else many} ({_names(paths)})"
@@ -133,7 +133,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
         for file, told in kinds.items():
             found.add(path, file, *told)
     if tables and any(found.by_kind.values()):
-        raise OptionError(f"{tables[0].path} is a table: give either tables or captures and logs")
+        raise OptionError(f"{tables[0].path} is a table: specify either tables, or captures and logs")
     return Inputs(
         **{kind: tuple(found.by_kind[kind]) for kind in KINDS},
         skipped=(*found.skipped.items(),),
@@ -183,7 +183,7 @@ class _Found:
         for member in names:
             kind, reason = sniff(member)
             if kind == ARCHIVE:
-                kind, reason = None, "an archive in an archive: unpack it"
+                kind, reason = None, "an archive inside an archive: unpack the outer archive"
             self.add(folder, member, kind, reason)
         self.skipped |= skipped
         self.unreadable |= skipped.keys()
@@ -225,7 +225,7 @@ def sniff(path: str) -> tuple[str | None, str]:
     if is_archive(head):
         return ARCHIVE, ""
     if head.startswith(b"PAR1"):
-        return None, "Parquet: to read a table that kwire wrote, name only its folder"
+        return None, "a Parquet file: to read a table that kwire wrote, specify its folder"
     if b"\0" in head[:4096]:
         return None, "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"
     if b"Completed request:" in head:
@@ -236,7 +236,7 @@ def sniff(path: str) -> tuple[str | None, str]:
         return (REQUEST_LOG if "request" in name.lower() else SERVER_LOG), ""
     if _PROMETHEUS.search(head) or _BEANS.match(head):
         return METRICS, ""
-    return None, "no line looks like a broker's log"
+    return None, "no line looks like a broker log entry"
 
 
 def _is_log(name: str) -> bool:

@@ -111,7 +111,7 @@ class Options:
         try:
             return registry((self.text("protocol") or "kwire_kafka").strip())
         except (ImportError, ValueError) as error:
-            raise OptionError(f"the option protocol must be an installed package of kwirec: {error}") from None
+            raise OptionError(f"the option protocol must name a package that kwirec generated: {error}") from None
 
     def flag(self, name: str, default: bool) -> bool:
         return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE

@@ -1,5 +1,5 @@
 """Reasons why bytes of a connection were not read, with advice for each. They are the values of ``problem`` in rows
-with ``unread``. One of them is for requests whose connection the server closed without a response."""
+with ``unread``. One reason is for requests whose connection the server closed without a response."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ CLOSED = f"{ENDED}: the {SERVER} closed it"
 """Reason in a capture if a server refused a request. The oldest request in flight when a server stops looks the same.
 Pipelined requests, and requests at the end of a capture, look different."""
 
-MISSING = "bytes are missing in the capture"
-PARTIAL = "requests and responses are cut off, but known by their headers"
-NO_FRAME = "bytes belong to no request and no response"
+MISSING = "bytes are missing from the capture"
+PARTIAL = "requests and responses are cut off, but identified by their headers"
+NO_FRAME = "bytes do not belong to any request or response"
 STRAY = "responses to requests that were not seen"
-UNDECIDED = "which side is the broker is undecided"
+UNDECIDED = "it is unclear which side is the broker"
 NOT_KAFKA = "not Kafka: "
 TLS = f"{NOT_KAFKA}TLS"
 HTTP = f"{NOT_KAFKA}HTTP"
-NO_SECRETS = "the key log has no secrets of it"
-OTHER_SECRETS = "the secrets in the key log do not fit"
-HANDSHAKE_LOST = "its handshake was not captured whole"
-ENDED_EARLY = "it ended in its handshake"
-NO_LIBRARY = "to decrypt it by the secrets in the capture, install kwire[tls]"
+NO_SECRETS = "the key log has no secrets for the connection"
+OTHER_SECRETS = "the secrets in the key log do not match"
+HANDSHAKE_LOST = "the handshake was not captured completely"
+ENDED_EARLY = "the connection ended during the handshake"
+NO_LIBRARY = "to decrypt it with the secrets in the capture, install kwire[tls]"
 """Reason why a connection was not decrypted although its secrets are known."""
-LIKE_TLS = f"{TLS}, by the looks of its packets"
+LIKE_TLS = f"{TLS}, judging by its packets"
 
 NOT_READ = "not read: "
 """Prefix of the reason that names an encapsulation whose packets may contain TCP."""
-SHORT = "fewer bytes of packets were captured than their headers have"
-CUT_IN_TUNNEL = "a tunnel has only the beginnings of packets in it"
-FRAGMENTS_LOST = "IP fragments are missing in the capture"
-FRAGMENTS_DIFFER = "IP fragments overlap and contradict each other: the first counts"
-NO_PACKET = "records that are no packets"
+SHORT = "fewer bytes were captured than the packet headers declare"
+CUT_IN_TUNNEL = "a tunnel contains only the beginnings of packets"
+FRAGMENTS_LOST = "IP fragments are missing from the capture"
+FRAGMENTS_DIFFER = "IP fragments overlap and contradict each other: the first is used"
+NO_PACKET = "records that are not packets"
 DROPPED = "packets were dropped while capturing"
-NO_TCP = "none of its packets is TCP"
-OTHER_REASONS = f"{NOT_READ}more encapsulations"
+NO_TCP = "the file contains no TCP packets"
+OTHER_REASONS = f"{NOT_READ}other encapsulations"
 
 NO_DEPRECATED = "no DeprecatedRequestsPerSec among its metrics"
 
 _ADVICE = {
-    MISSING: "capture with a larger buffer (tcpdump -B) and with whole packets (-s 0)",
-    NO_FRAME: "normal where a capture begins in the middle of connections",
-    STRAY: "normal where a capture begins in the middle of connections",
-    UNDECIDED: "name the ports of the brokers with --ports, or capture for longer",
-    TLS: "capture where it is not encrypted, decrypt it with --key-log, or use the brokers' request logs",
+    MISSING: "capture whole packets (tcpdump -s 0) with a larger buffer (-B)",
+    NO_FRAME: "normal if the capture begins in the middle of a connection",
+    STRAY: "normal if the capture begins in the middle of a connection",
+    UNDECIDED: "specify the broker ports with --ports, or capture for longer",
+    TLS: "capture unencrypted traffic, decrypt it with --key-log, or use the brokers' request logs",
     SHORT: "capture whole packets (tcpdump -s 0)",
-    CUT_IN_TUNNEL: "mirror whole packets: raise the mirror's packet length, and the MTU on the way to the capture",
+    CUT_IN_TUNNEL: "mirror whole packets: increase the mirror's packet length and the MTU of the path to the capture",
     FRAGMENTS_LOST: "capture with a larger buffer (tcpdump -B)",
-    NO_PACKET: "write each packet to the topic as it was captured, as the value of a record",
-    DROPPED: "capture fewer packets (a filter), less of each (-s), or with a larger buffer (tcpdump -B)",
-    NO_TCP: "capture where the traffic is, such as with tcpdump -i any",
-    NOT_READ: "capture inside of the tunnel, such as on the hosts themselves",
-    NO_DEPRECATED: "normal for a broker of 3.7 or newer without deprecated requests; else its exporter leaves it out",
-    NOT_KAFKA: "leave such connections out with --ports",
+    NO_PACKET: "write each captured packet to the topic unchanged, as the value of a record",
+    DROPPED: "capture fewer packets (with a filter) or less of each (-s), or use a larger buffer (tcpdump -B)",
+    NO_TCP: "capture where the traffic is, for example with tcpdump -i any",
+    NOT_READ: "capture inside the tunnel, for example on the hosts themselves",
+    NO_DEPRECATED: "normal for a broker of 3.7 or newer without such requests. Otherwise its exporter omits it",
+    NOT_KAFKA: "exclude such connections with --ports",
 }
 
 

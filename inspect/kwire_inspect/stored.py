@@ -30,7 +30,7 @@ _ALWAYS = {
     "problems": {*PROBLEMS.names},
     "exchanges": {*EXCHANGES.names} - {"unread", "packets"},
 }
-"""Columns that each of them must have. The first versions of kwire did not write the others."""
+"""Columns that each table must have. The first versions of kwire did not write the other columns."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def unknown(self, api_key: int, version: int) -> str:
         """Return the reason why this version of an API is unknown, or ``""`` if it is known.
 
-        A reason is ``Fetch 99 is newer than Kafka X.Y.Z, the newest release known here``, or similar text about an
+        A reason is ``Fetch 99 is newer than Kafka X.Y.Z, the newest known release``, or similar text about an
         unknown API or a version that no release had.
         """
         if api_key not in self._requests:
@@ -214,7 +214,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
             return f"{name} has no version {version}"
         if version < valid.stop:
             return ""
-        return f"{name} {version} is newer than {self._newest() or f'{valid[-1]}, the newest version known here'}"
+        return f"{name} {version} is newer than {self._newest() or f'{valid[-1]}, the newest known version'}"
 
     @property
     def releases(self) -> Releases:
@@ -232,7 +232,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return name
 
     def _newest(self) -> str:
-        return f"Kafka {name}, the newest release known here" if (name := self.newest_release) else ""
+        return f"Kafka {name}, the newest known release" if (name := self.newest_release) else ""
 
     @property
     def logs(self) -> tuple[str, ...]:

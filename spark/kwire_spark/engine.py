@@ -31,7 +31,7 @@ AT_ONCE = 4
 class SparkEngine:
     """Engine that starts Spark when it is first needed."""
 
-    told = "Read by Spark."
+    told = "Engine: Spark."
     checked_output = staticmethod(checked_output)
 
     def __init__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> None:
@@ -121,4 +121,4 @@ def _check_format(session: Any, name: str) -> None:
     try:
         sources.lookupDataSource(name, session._jsparkSession.sessionState().conf())
     except Py4JJavaError:
-        raise OptionError(f"--table-format {name}: Spark has no such format; try parquet, csv, json or orc") from None
+        raise OptionError(f"--table-format {name}: not supported by Spark. Try parquet, csv, json or orc") from None

@@ -56,7 +56,7 @@ SETTINGS = {
 
 Shuffle files are encrypted with a key kept in memory, because ``watch`` shuffles packets, and these contain passwords
 until they are decoded. Workers that create typed tables receive at most 16 MB, or one row, at a time. The heap holds
-Parquet row groups while writing, and 16 rows while reading. A row may have 40 MB.
+Parquet row groups while writing, and 16 rows while reading. A row may be 40 MB.
 """
 
 TRACE = re.compile(r"(\s|\\t)*(at .*)?$")

@@ -49,7 +49,7 @@ def selected(schema: pa.Schema, asked: StructType) -> pa.Schema:
     columns = []
     for wanted in asked.fields:
         if wanted.name not in schema.names:
-            raise ValueError(f"there is no column {wanted.name!r}, only {', '.join(schema.names)}")
+            raise ValueError(f"unknown column {wanted.name!r}, expected one of {', '.join(schema.names)}")
         column = schema.field(wanted.name)
         kind, asked_kind = spark_type(column.type).simpleString(), wanted.dataType.simpleString()
         if kind != asked_kind:

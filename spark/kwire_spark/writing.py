@@ -23,7 +23,7 @@ HINTS = {
     "S3AFileSystem not found": "Spark lacks hadoop-aws (spark.jars.packages)",
     "No FileSystem for scheme": "Spark has no file system for this address (spark.jars.packages)",
     "NoSuchBucket": "there is no such bucket",
-    "Status Code: 403": "access is denied: check the credentials, and the rights to list and write",
+    "Status Code: 403": "access is denied: check the credentials and the permissions to list and write",
 }
 """Advice for Hadoop's errors."""
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
@@ -92,7 +92,7 @@ def check_folder(spark: SparkSession, folder: str) -> None:
             (hint for known, hint in HINTS.items() if known in text),
             text.rpartition("Exception: ")[2].partition(" (Service: ")[0][:200],
         )
-        raise OptionError(f"{folder}: cannot write here: {reason}: choose another folder with --out") from None
+        raise OptionError(f"{folder}: cannot write here: {reason}. Choose another folder with --out") from None
 
 
 def exists(spark: SparkSession, path: str) -> bool:

@@ -53,7 +53,7 @@ def test_workers_of_spark_read_hdfs(tmp_path: Path, hdfs: Hdfs, folder: str) -> 
     [
         ("/none", {}, "no such object or folder"),
         ("/day*/none*", {}, "no object matches this pattern"),
-        ("/day 1", {"ARROW_LIBHDFS_DIR": "/none"}, "hdfs needs libhdfs.so of a Hadoop installation"),
+        ("/day 1", {"ARROW_LIBHDFS_DIR": "/none"}, "hdfs needs libhdfs.so from a Hadoop installation"),
         ("/day 1", {"CLASSPATH": "/none"}, "hdfs needs Hadoop's jars: set CLASSPATH"),
         ("/secret", {"HADOOP_USER_NAME": "nobody"}, "access is denied"),
     ],

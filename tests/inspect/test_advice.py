@@ -101,7 +101,7 @@ def test_advice_is_right_for_what_was_really_run(one: Tried, release: str, works
     if not works and known and known.version:
         told = advised(asked, {PRODUCE: "Produce"}, release)
         if one.settings:
-            assert told.startswith("Look at the settings of")
+            assert told.startswith("Change the settings of")
         else:
             assert told.startswith(f"Upgrade {'Kafka' if one.library == JAVA else one.library}")
             assert f"to {dotted(since)} or newer" in told
@@ -159,9 +159,9 @@ def test_the_report_ends_in_advice() -> None:
     table = report.table("advice")
     texts = dict(zip(table.column("examples"), table.column("advice"), strict=True))
     assert texts[("a",)] == "Upgrade librdkafka 1.0.0 to 1.8.2 or newer."
-    assert str(texts[("b",)]).startswith("Look at the settings of librdkafka 2.8.0, which can speak newer versions: ")
+    assert str(texts[("b",)]).startswith("Change the settings of librdkafka 2.8.0, which supports newer versions: ")
     assert str(texts[("c",)]).startswith(
-        "The library is not named: ask the owner. These libraries and newer ones work on 4.1.1: "
+        "The library is unknown. Ask the owner. These library versions and newer ones work with 4.1.1: "
     )
     assert "sarama 1.30.0" in str(texts[("c",)])
     accepted = report_on([Use(old, PRODUCE, "Produce", 9)], RELEASES["4.1.1"])
@@ -170,7 +170,7 @@ def test_the_report_ends_in_advice() -> None:
 
 @pytest.mark.parametrize("client_id", [None, ""])
 def test_a_client_without_id_is_named_by_its_address(client_id: str | None) -> None:
-    assert str(client(client_id)) == "a client without id at 10.0.0.1"
+    assert str(client(client_id)) == "a client without an id at 10.0.0.1"
 
 
 def test_advice_is_whole_on_the_page_and_in_markdown() -> None:
@@ -184,7 +184,7 @@ def test_advice_is_whole_on_the_page_and_in_markdown() -> None:
 def test_the_summary_names_sections_by_their_titles() -> None:
     use = Use(client("c"), PRODUCE, "Produce", 1)
     report = report_on([use], RELEASES["4.1.1"], unjudged=1, before=[])
-    named = re.findall('see "(.*?)"', " ".join(report.summary))
+    named = re.findall('See "(.*?)"', " ".join(report.summary))
     assert named == ["What to do", "Clients", "Since the earlier run"]
     assert {*named} <= {table.title for table in report.tables}
 
@@ -199,19 +199,20 @@ def test_the_whole_table_of_advice() -> None:
     uses += [Use(both, 30, "CreateAcls", 0), Use(admin, 30, "CreateAcls", 0), Use(admin, 29, "DescribeAcls", 0)]
     uses += [Use(joins, 11, "JoinGroup", 1), Use(joins, PRODUCE, "Produce", 7), Use(admin, 20, "DeleteTopics", 3)]
     table = advice_table([Judgement.of(uses, RELEASES[name]) for name in ("4.1.1", "4.0.0")], RELEASES)
-    settings = "`api.version.request` and `broker.version.fallback` make it speak old versions: leave them out"
+    settings = "remove `api.version.request` and `broker.version.fallback`, which select old versions"
     to_newest = (
-        "Upgrade franz-go 1.17.0 to its newest release, or ask the owner. Old versions of DescribeAcls, CreateAcls"
+        "Upgrade franz-go 1.17.0 to its newest release, or ask the owner. "
+        "It sends old versions of DescribeAcls, CreateAcls"
     )
-    newer = f"Look at the settings of librdkafka 2.3.0, which can speak newer versions: {settings}."
+    newer = f"Change the settings of librdkafka 2.3.0, which supports newer versions: {settings}."
     assert table.rows == (
         ("Upgrade sarama 1.20 to 1.30.0 or newer.", 7, tuple("abcde"), tuple("xyz"), "4.1.1"),
         ("Upgrade sarama 1.20 to 1.41.3 or newer.", 7, tuple("abcde"), tuple("xyz"), "4.0.0"),
-        ("Upgrade librdkafka 1 to 1.8.2 or newer.", 1, ("a client without id at 10.0.0.7",), (), "4.1.1"),
-        (f"{to_newest} are sent.", 1, ("admin",), (), "4.1.1"),
+        ("Upgrade librdkafka 1 to 1.8.2 or newer.", 1, ("a client without an id at 10.0.0.7",), (), "4.1.1"),
+        (f"{to_newest}.", 1, ("admin",), (), "4.1.1"),
         ("Upgrade librdkafka 1.0.0 to 1.8.2 or newer.", 1, ("both",), (), "4.1.1"),
-        ("Upgrade librdkafka 1 to 1.8.2 or newer.", 1, ("a client without id at 10.0.0.7",), (), "4.0.0"),
-        (f"{to_newest} are sent.", 1, ("admin",), (), "4.0.0"),
+        ("Upgrade librdkafka 1 to 1.8.2 or newer.", 1, ("a client without an id at 10.0.0.7",), (), "4.0.0"),
+        (f"{to_newest}.", 1, ("admin",), (), "4.0.0"),
         ("Upgrade librdkafka 1.0.0 to 1.8.2 or newer.", 1, ("both",), (), "4.0.0"),
         (newer, 1, ("joins",), (), "4.0.0"),
     )
@@ -223,28 +224,28 @@ LONG_NAME = f"{'s' * 60}… (61 characters)"
 @pytest.mark.parametrize(
     ("client_id", "software", "apis", "working", "told"),
     [
-        ("c", "sarama 1.20", [0], {}, "Upgrade sarama: no release of it that was tried works on T."),
+        ("c", "sarama 1.20", [0], {}, "Upgrade sarama. None of the tested releases works with T."),
         ("producer-1", None, [0], {}, "Upgrade Kafka's Java clients (its client id is the default of Kafka's Java "
-         "clients): no release of it that was tried works on T."),
+         "clients). None of the tested releases works with T."),
         ("sarama", None, [0], {"sarama": (1, 30)}, "Upgrade sarama (its client id is the default of sarama) to 1.30 "
-         "or newer. If it is that already, look at its settings: `Config.Version` names an old broker: set it to 2.1 "
-         "or newer."),
+         "or newer. If it is new enough, change its settings: set `Config.Version` to 2.1 or newer."),
         ("kafkajs", None, [0], {"kafkajs": (1,)}, "Upgrade kafkajs (its client id is the default of kafkajs) to 1 or "
-         "newer. If it is that already, look at its settings: one of them names an old broker or old versions."),
-        ("aiokafka-0.7", None, [0], {"aiokafka": (0, 7)}, "Look at the settings of aiokafka 0.7 (its client id is "
-         "the default of aiokafka), which can speak newer versions: `api_version` names an old broker: leave it "
-         "out."),
+         "newer. If it is new enough, change its settings: look for a setting that names an old broker or old "
+         "versions."),
+        ("aiokafka-0.7", None, [0], {"aiokafka": (0, 7)}, "Change the settings of aiokafka 0.7 (its client id is "
+         "the default of aiokafka), which supports newer versions: remove `api_version` if it names an old "
+         "broker."),
         ("c", "kgo 0.9", [0, 19], {"franz-go": (0, 10)}, "Upgrade franz-go 0.9 to 0.10 or newer."),
-        ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. Old versions of api 19 "
-         "are sent."),
-        ("c", "x 1", [19, 20], {}, "Upgrade x 1 to its newest release, or ask the owner. Old versions of api 19, api "
-         "20 are sent."),
-        ("c", "x 1", [0], {}, "x 1 is no library known here: ask the owner."),
-        ("c", None, [0], {}, "The library is not named: ask the owner."),
-        ("c", "s" * 61, [0], {JAVA: (0, 11)}, f"{LONG_NAME} is no library known here: ask the owner. These libraries "
-         "and newer ones work on T: Kafka's Java clients 0.11."),
-        ("c", None, [0], {JAVA: (2,), "sarama": (1, 2), "kafkajs": (1,)}, "The library is not named: ask the owner. "
-         "These libraries and newer ones work on T: kafkajs 1, sarama 1.2, Kafka's Java clients 2."),
+        ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. It sends old "
+         "versions of api 19."),
+        ("c", "x 1", [19, 20], {}, "Upgrade x 1 to its newest release, or ask the owner. It sends old versions "
+         "of api 19, api 20."),
+        ("c", "x 1", [0], {}, "x 1 is not a known library. Ask the owner."),
+        ("c", None, [0], {}, "The library is unknown. Ask the owner."),
+        ("c", "s" * 61, [0], {JAVA: (0, 11)}, f"{LONG_NAME} is not a known library. Ask the owner. These library "
+         "versions and newer ones work with T: Kafka's Java clients 0.11."),
+        ("c", None, [0], {JAVA: (2,), "sarama": (1, 2), "kafkajs": (1,)}, "The library is unknown. Ask the owner. "
+         "These library versions and newer ones work with T: kafkajs 1, sarama 1.2, Kafka's Java clients 2."),
     ],
 )  # fmt: skip
 def test_advice_by_what_is_known(

@@ -133,7 +133,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read(tmp_path: Path) -> Non
     found = find([path])
     assert found.request_logs == (f"{path}!/a.log",)
     assert found.skipped == (
-        (f"{path}!/in.tar", "an archive in an archive: unpack it"),
+        (f"{path}!/in.tar", "an archive inside an archive: unpack the outer archive"),
         (f"{path}!/empty", "empty file"),
     )
 
@@ -167,7 +167,7 @@ def test_zips_with_what_is_not_supported(tmp_path: Path, sample: Path) -> None:
     found = find([path])
     assert not found
     reasons = {reason for _, reason in found.skipped}
-    assert reasons == {"compressed in a way that is not supported in a zip: only deflate is"}
+    assert reasons == {"unsupported zip compression: only deflate is supported"}
     data = bytearray(zipped(sample, zipfile.ZIP_STORED))
     streamed, encrypted = (bytearray(data) for _ in range(2))
     at = data.rfind(b"captures/a.pcap.gz") - 38  # its flags in the list of members
@@ -269,8 +269,8 @@ def test_what_a_tar_has_after_its_last_header_is_told(tmp_path: Path) -> None:
         found = find([tmp_path / name])
         assert found.request_logs == (f"{tmp_path / name}!/a.log",)
         ((_, reasons[name]),) = found.skipped
-    assert reasons.pop("two archives") == "data follow the end of the tar: unpack each of its parts"
-    assert {*reasons.values()} == {"damaged or cut tar at byte 1024"}
+    assert reasons.pop("two archives") == "data follows the end of the tar: unpack each part"
+    assert {*reasons.values()} == {"damaged or truncated tar at byte 1024"}
 
 
 def test_members_of_one_name_count_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -308,7 +308,7 @@ def test_a_zip_of_many_members_is_read_up_to_a_number(tmp_path: Path, monkeypatc
     assert len(find([path]).request_logs) == 11
     monkeypatch.setattr(archives, "MAX_MEMBERS", 10)
     archives._known.clear()
-    assert find([path]).skipped == ((str(path), "its list of members is too long: unpack the archive"),)
+    assert find([path]).skipped == ((str(path), "the list of members is too long: unpack the archive"),)
 
 
 def test_an_archive_that_changes_is_read_again(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_a_list_of_members_in_a_zip_is_limited(tmp_path: Path) -> None:
     end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 1, 1, size, 0, 0)
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04" + bytes(size) + end)
     ((_, reason),) = find([tmp_path / "a.zip"]).skipped
-    assert reason == "its list of members is too long: unpack the archive"
+    assert reason == "the list of members is too long: unpack the archive"
 
 
 def test_segments_are_cut_into_splits_within_a_tar(tmp_path: Path, sample: Path) -> None:
@@ -432,7 +432,7 @@ def patched(data: bytes, name: bytes, at: int, value: int) -> bytes:
 A_B = (("a", b"first"), ("b", b"second"))
 BIG = (("a", b"a" * 400), ("b", b"b" * 600))
 SPARSE = "a sparse file in a tar: pack it without --sparse"
-PACKED = "compressed in a way that is not supported in a zip: only deflate is"
+PACKED = "unsupported zip compression: only deflate is supported"
 
 
 @pytest.mark.parametrize(
@@ -465,7 +465,7 @@ PACKED = "compressed in a way that is not supported in a zip: only deflate is"
         (
             tar(*A_B)[:1024] + b"?" * 512,
             {"a": b"first"},
-            "damaged or cut tar at byte 1024",
+            "damaged or truncated tar at byte 1024",
         ),
         (tar_of(*[member_of("x", tarfile.XHDTYPE)] * 5000), {}, RecursionError),
         (zip_of(), {}, ""),
@@ -575,9 +575,9 @@ def test_the_lists_of_a_few_archives_are_kept_while_they_stay_the_same(monkeypat
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.ENOSPC, "full in {}, to decompress it: set TMPDIR to a folder with room"),
-        (errno.EDQUOT, "full in {}, to decompress it: set TMPDIR to a folder with room"),
-        (errno.EFBIG, "full in {}, to decompress it: set TMPDIR to a folder with room"),
+        (errno.ENOSPC, "full in {} while decompressing: set TMPDIR to a folder with space"),
+        (errno.EDQUOT, "full in {} while decompressing: set TMPDIR to a folder with space"),
+        (errno.EFBIG, "full in {} while decompressing: set TMPDIR to a folder with space"),
         (errno.EIO, "full"),
     ],
 )

@@ -94,11 +94,11 @@ def test_one_busy_client_does_not_hide_that_most_connections_are_encrypted() -> 
     seen = clients(exchanges_of(exchange(request_size=10**6), *foreign))
     report = readiness(seen, "4.1.1")
     assert report.summary[:4] == (
-        "INCOMPLETE: only 25.0 % of the connections were read, less than the 90 % of --min-coverage: "
-        "clients may be missing. See the last table.",
+        "INCOMPLETE: only 25.0 % of the connections were read, but --min-coverage is 90 %. "
+        "Clients may be missing. See the last table.",
         "Kafka 4.1.1 refuses none of 1 client.",
         "Based on 1 request on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:00:00 UTC.",
-        "99.9 % of the bytes and 25.0 % of the connections were read; 30 bytes encrypted.",
+        "99.9 % of the bytes and 25.0 % of the connections were read. Unread: 30 bytes encrypted.",
     )
     assert report.exit_code == 4
     assert (
@@ -120,9 +120,9 @@ def test_a_report_in_python_says_by_itself_that_all_is_encrypted() -> None:
 
 def test_a_report_on_another_table_says_what_it_needs() -> None:
     exchanges: Any = exchanges_of(exchange())
-    with pytest.raises(TypeError, match=r"a table of clients is expected: clients\(exchanges\)"):
+    with pytest.raises(TypeError, match=r"expected a table of clients: pass clients\(exchanges\)"):
         readiness(exchanges, "4.1.1")
-    with pytest.raises(TypeError, match=r"a table of clients is expected: clients\(exchanges\)"):
+    with pytest.raises(TypeError, match=r"expected a table of clients: pass clients\(exchanges\)"):
         census(exchanges)
 
 
@@ -132,7 +132,7 @@ def test_a_report_has_its_basis_after_its_verdict() -> None:
     assert report.summary == (
         "2 clients seen.",
         "Based on 1 capture: 2 requests on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:01:00 UTC.",
-        "40.0 % of the bytes and 100 % of the connections were read; 600 bytes encrypted.",
+        "40.0 % of the bytes and 100 % of the connections were read. Unread: 600 bytes encrypted.",
     )
     assert report.exit_code == 0
 
@@ -148,27 +148,27 @@ def test_a_poor_basis_is_the_headline_and_has_an_exit_code_of_its_own(code: int,
 @pytest.mark.parametrize(
     ("reason", "told"),
     [
-        (MISSING, "tcpdump -B"),
-        (NO_FRAME, "in the middle of connections"),
-        (STRAY, "in the middle of connections"),
+        (MISSING, "tcpdump -s 0"),
+        (NO_FRAME, "in the middle of a connection"),
+        (STRAY, "in the middle of a connection"),
         (UNDECIDED, "--ports"),
         (TLS, "--key-log"),
         (f"{TLS} ({NO_SECRETS})", "--key-log"),
         (LIKE_TLS, "--key-log"),
-        (HTTP, "leave such connections out with --ports"),
-        (f"{NOT_KAFKA}an unknown protocol", "leave such connections out with --ports"),
+        (HTTP, "exclude such connections with --ports"),
+        (f"{NOT_KAFKA}an unknown protocol", "exclude such connections with --ports"),
         (SHORT, "tcpdump -s 0"),
-        (CUT_IN_TUNNEL, "raise the mirror's packet length"),
+        (CUT_IN_TUNNEL, "increase the mirror's packet length"),
         (FRAGMENTS_LOST, "tcpdump -B"),
         (FRAGMENTS_DIFFER, ""),
         (NO_PACKET, "as the value of a record"),
         (DROPPED, "a filter"),
         (f"{NO_TCP}: 3 ARP", "tcpdump -i any"),
-        (f"{NOT_READ}ESP (IP protocol 50)", "inside of the tunnel"),
-        (OTHER_REASONS, "inside of the tunnel"),
+        (f"{NOT_READ}ESP (IP protocol 50)", "inside the tunnel"),
+        (OTHER_REASONS, "inside the tunnel"),
         (NO_DEPRECATED, "3.7 or newer"),
         (PARTIAL, ""),
-        ("truncated: the last packet has only 3 bytes", ""),
+        ("truncated: the last packet is only 3 bytes long", ""),
     ],
 )
 def test_what_to_do_about_what_was_not_read(reason: str, told: str) -> None:
@@ -233,8 +233,8 @@ def test_problems_name_the_first_place_and_those_with_most_bytes_come_first() ->
         ("skipped: empty file", 1, None, None, "x.txt", None),
     ]
     assert report.summary[-2:] == (
-        "Not everything could be read: 4 reasons in the last table.",
-        "1 file skipped: see the last table.",
+        "Some input could not be read. The last table lists 4 reasons.",
+        "Skipped 1 file. See the last table.",
     )
 
 
@@ -248,10 +248,12 @@ LOST = (
     Problem(HTTP, 1, 2000, connections=7),
 )
 FULL = Basis(1, 3, 900, START, START + timedelta(hours=1, milliseconds=5), LOST)
-ALL_READ = "90.0 % of the bytes and 75.0 % of the connections were read; 20 bytes undecided; 60 bytes encrypted; "
-ALL_READ += "5 bytes missing; 15 bytes in encapsulations that are not read."
+ALL_READ = (
+    "90.0 % of the bytes and 75.0 % of the connections were read. Unread: 20 bytes undecided, 60 bytes encrypted, "
+)
+ALL_READ += "5 bytes missing, 15 bytes in unsupported encapsulations."
 FROM = "from 2026-01-02 12:00:00 to 2026-01-02 13:00:00.005 UTC."
-LESS = "were read, less than the {} % of --min-coverage: clients may be missing. See the last table."
+LESS = "were read, but --min-coverage is {} %. Clients may be missing. See the last table."
 LOGGED = Basis(2, 0, 0, START, None, ())
 
 
@@ -261,19 +263,19 @@ LOGGED = Basis(2, 0, 0, START, None, ())
         (FULL, 75, None, [f"1 request on 3 connections, {FROM}", ALL_READ]),
         (FULL, 75.5, f"only 75.0 % of the connections {LESS}", [f"1 request on 3 connections, {FROM}", ALL_READ]),
         (replace(FULL, read=100, connections=1, problems=(Problem(TLS, 1, 101),)), 50,
-         f"only 49.8 % of the bytes of connections {LESS}",
+         f"only 49.8 % of the bytes {LESS}",
          [f"1 request on 1 connection, {FROM}",
-          "49.8 % of the bytes and 100 % of the connections were read; 101 bytes encrypted."]),
-        (Basis(0, 0, 0, None, None, (Problem(UNDECIDED, 1, 1),)), 1, f"only 0.0 % of the bytes of connections {LESS}",
-         ["0 requests.", "0.0 % of the bytes were read; 1 byte undecided."]),
+          "49.8 % of the bytes and 100 % of the connections were read. Unread: 101 bytes encrypted."]),
+        (Basis(0, 0, 0, None, None, (Problem(UNDECIDED, 1, 1),)), 1, f"only 0.0 % of the bytes {LESS}",
+         ["0 requests.", "0.0 % of the bytes were read. Unread: 1 byte undecided."]),
         (Basis(0, 0, 0, None, None, (Problem(MISSING, 1, 0, connections=2),)), 1,
          f"only 0.0 % of the connections {LESS}", ["0 requests."]),
         (Basis(0, 0, 0, None, None, (Problem(HTTP, 1, 5, connections=2),)), 100, None, ["0 requests."]),
         (LOGGED, 100, None, ["2 requests."]),
         (replace(LOGGED, deprecated=0), 100, None,
-         ["2 requests.", "Metrics count 0 requests of deprecated versions since the brokers started."]),
+         ["2 requests.", "Metrics count 0 requests with deprecated versions since the brokers started."]),
         (replace(LOGGED, requests=0, deprecated=1), 100, None,
-         ["", "Metrics count 1 request of deprecated versions since the brokers started."]),
+         ["", "Metrics count 1 request with deprecated versions since the brokers started."]),
         (replace(LOGGED, known=False), 0, basis_module.OLDER.removeprefix("INCOMPLETE: "), ["2 requests."]),
         (replace(FULL, known=False), 100, basis_module.OLDER.removeprefix("INCOMPLETE: "),
          [f"1 request on 3 connections, {FROM}", ALL_READ]),
@@ -300,8 +302,8 @@ def test_what_was_not_read_has_a_table() -> None:
         ("skipped: empty file", 1, None, None, "", "b.txt", None),
         ("skipped: a link", 1, None, None, "", "c", None),
     ]
-    reasons = "Not everything could be read: 2 reasons in the last table."
-    files = "2 files skipped: see the last table."
+    reasons = "Some input could not be read. The last table lists 2 reasons."
+    files = "Skipped 2 files. See the last table."
     for given_problems, files_given, rows, said in (
         (problems, skipped, read + left_out, (reasons, files)),
         (problems, [], read, (reasons,)),
@@ -427,8 +429,8 @@ def test_the_basis_of_any_rows(asked: list[dict[str, Any]], unread: list[dict[st
     enough = coverage is None or coverage >= least
     report = with_basis(REPORT, found, "1 capture", least)
     assert report.exit_code == (0 if enough else 4)
-    of_what = "bytes of connections" if coverage == shares[0] else "connections"
-    said = [] if enough else [f"INCOMPLETE: only {percent(coverage)} of the {of_what} were read, less than the "]
+    of_what = "bytes" if coverage == shares[0] else "connections"
+    said = [] if enough else [f"INCOMPLETE: only {percent(coverage)} of the {of_what} were read, but --min-coverage "]
     assert [sentence[: len(start)] for sentence, start in zip(report.summary, said, strict=False)] == said
     on = f" on {counted(connections, 'connection')}" if connections else ""
     span = f", from {min(times):%F %T} to {max(times):%F %T}" if times else ""
@@ -440,12 +442,11 @@ def test_the_basis_of_any_rows(asked: list[dict[str, Any]], unread: list[dict[st
     if shares[0] is not None:
         named = {"undecided": UNDECIDED, "encrypted": TLS, "missing": MISSING}
         sizes = {name: sum(one.unread for one in lost if one.reason.startswith(of)) for name, of in named.items()}
-        sizes["in encapsulations that are not read"] = sum(
-            one.unread for one in lost if one.reason.startswith(NOT_READ)
-        )
+        sizes["in unsupported encapsulations"] = sum(one.unread for one in lost if one.reason.startswith(NOT_READ))
         of_connections = "" if shares[1] is None else f" and {percent(shares[1])} of the connections"
         parts = [f"{counted(size, 'byte')} {name}" for name, size in sizes.items() if size]
-        said.append(f"{'; '.join([f'{percent(shares[0])} of the bytes{of_connections} were read', *parts])}.")
+        said.append(f"{percent(shares[0])} of the bytes{of_connections} were read.")
+        said[-1] += f" Unread: {', '.join(parts)}." if parts else ""
     assert report.summary[not enough :] == tuple(said)
 
 
@@ -460,13 +461,13 @@ def test_reports_end_with_all_that_was_not_read() -> None:
     lost = foreign(TLS, unread=300, client_host="10.0.0.2", server_port=9093)
     table = exchanges_of(exchange(9999, 7, number=0, request_size=100), lost)
     seen, end = clients(table, origin=origin), ("10.0.0.2", 9093, TLS, 300)
-    headline = "INCOMPLETE: only 25.0 % of the bytes of connections were read, less than the 26 % of --min-coverage: "
+    headline = "INCOMPLETE: only 25.0 % of the bytes were read, but --min-coverage is 26 %. "
     more = (
-        "1 request newer than",
+        "Counted but did not decode 1 request newer",
         "Based on 2 captures: 1 request on 1 connection, from 2026-01-02 12:00:00 to 2026-01-02 12:00:00 UTC.",
-        "25.0 % of the bytes and 100 % of the connections were read; 300 bytes encrypted.",
-        "Not everything could be read: 1 reason in the last table.",
-        "1 file skipped: see the last table.",
+        "25.0 % of the bytes and 100 % of the connections were read. Unread: 300 bytes encrypted.",
+        "Some input could not be read. The last table lists 1 reason.",
+        "Skipped 1 file. See the last table.",
     )
     report = Report("r", "R", ("Said.",), (basis_module.PROBLEMS,))
     made = completed(report, basis_of(table), origin, 26, PROTOCOL, table)

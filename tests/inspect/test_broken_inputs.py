@@ -47,8 +47,8 @@ def test_a_capture_that_is_cut_off_gives_the_rest_and_says_so(
     assert set(found) == {name, "notes.txt"}
     assert found["notes.txt"].startswith("skipped: ")
     told = capsys.readouterr().out
-    assert "Not everything could be read: 1 reason" in told
-    assert "1 file skipped" in told
+    assert "Some input could not be read. The last table lists 1 reason." in told
+    assert "Skipped 1 file." in told
 
     assert readiness(tmp_path, "--out", out, "--mode", "failfast") == 3
     error = capsys.readouterr().err.splitlines()
@@ -61,8 +61,8 @@ def test_nothing_of_a_cluster(mode: str, tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "empty").mkdir()
     (tmp_path / "garbage").write_bytes(b"\x01\x00\xff" * 1000)
     for path, told in (
-        ("empty", "no capture and no broker log"),
-        ("garbage", "no capture and no broker log"),
+        ("empty", "no captures or broker logs"),
+        ("garbage", "no captures or broker logs"),
         ("none", "no such file or folder"),
         ("*.pcap", "no file matches this pattern"),
     ):

@@ -226,8 +226,8 @@ def test_rare_blocks_have_no_more_than_is_in_them(path: Path, kind: int, more: i
         *whole,
         *(packet.data for packet in WHOLE[4:]),
     ]
-    told = f"{len(before)}: a packet block of type {kind} that contradicts its section"
-    assert [reason for reason in broken(path) if "contradicts" in reason] == ([] if whole else [told])
+    told = f"{len(before)}: a packet block of type {kind} is inconsistent with its section"
+    assert [reason for reason in broken(path) if "inconsistent" in reason] == ([] if whole else [told])
 
 
 def test_pcapng_blocks_that_are_not_known_are_passed_over(path: Path) -> None:
@@ -321,9 +321,9 @@ def test_what_is_not_tcp_is_nothing(path: Path) -> None:
         return frame(packet, ETHERNET)[:23] + b"\x11" + frame(packet, ETHERNET)[24:]
 
     assert found(in_ethernet(path, other)) == []
-    assert broken(path) == [f"0: none of its packets is TCP: {len(WHOLE)} UDP port 9092"]
+    assert broken(path) == [f"0: the file contains no TCP packets: {len(WHOLE)} UDP port 9092"]
     assert found(in_ethernet(path, lambda packet: bytes(12) + b"\x08\x06" + bytes(46))) == []
-    assert broken(path) == [f"0: none of its packets is TCP: {len(WHOLE)} ARP"]
+    assert broken(path) == [f"0: the file contains no TCP packets: {len(WHOLE)} ARP"]
 
 
 def test_what_is_too_small_for_tcp_is_nothing_at_the_end_of_a_file_too(path: Path) -> None:
@@ -332,7 +332,7 @@ def test_what_is_too_small_for_tcp_is_nothing_at_the_end_of_a_file_too(path: Pat
         data = bytes(12) + b"\x08\0\x45\0\0\x1c" + bytes(5) + bytes([protocol]) + bytes(18)
         path.write_bytes(path.read_bytes() + struct.pack("<IIII", 1, 0, len(data), len(data)) + data)
         name = "ICMP" if protocol == 1 else "UDP port 0"
-        assert (found(path), broken(path)) == ([], [f"0: none of its packets is TCP: 1 {name}"])
+        assert (found(path), broken(path)) == ([], [f"0: the file contains no TCP packets: 1 {name}"])
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstandard.compress])
@@ -441,7 +441,7 @@ def test_packets_that_are_cut_are_reported_once(path: Path) -> None:
     assert gaps == [270 - 46, 280 - 46]
     write_pcap(path, WHOLE, snaplen=40)
     assert len(broken(path)) == 2
-    assert "fewer bytes of packets were captured than their headers have" in broken(path)[1]
+    assert "fewer bytes were captured than the packet headers declare" in broken(path)[1]
 
 
 @pytest.mark.parametrize(
@@ -469,7 +469,7 @@ def test_interfaces_without_end_take_no_memory_without_end(path: Path, monkeypat
     assert broken(path) == []
     write_pcapng(path, WHOLE, links=[ETHERNET] * 4)
     (reason,) = broken(path)
-    assert "a packet of interface 3: the section describes 3" in reason
+    assert "a packet refers to interface 3, but the section describes only 3" in reason
 
 
 def test_an_interface_that_cannot_be_read_does_not_hide_the_others(path: Path) -> None:
@@ -485,7 +485,7 @@ def test_a_packet_of_an_interface_that_is_not_there_is_reported(path: Path) -> N
     first = data.index(struct.pack("<I", 6), 40)
     path.write_bytes(data[: first + 8] + b"\7" + data[first + 9 :])
     assert heard(path, SERVER) == TALK.said(SERVER)
-    assert broken(path) == [f"{first}: a packet of interface 7: the section describes 1"]
+    assert broken(path) == [f"{first}: a packet refers to interface 7, but the section describes only 1"]
 
 
 @examples(1.5)

@@ -236,7 +236,7 @@ def test_problems_of_files_come_where_their_packets_do(tmp_path: Path) -> None:
         ("a", "10 at 1 s: data"),
         ("b", "20 at 2 s: data"),
         ("a", "30 at 3 s: data"),
-        ("a", "172: truncated: the last packet has only 4 bytes (0, 0)"),
+        ("a", "172: truncated: the last packet is only 4 bytes long (0, 0)"),
         ("b", "40 at 4 s: data"),
     ]
     shares = [list(read_pieces([a, str(tmp_path / "c")], share=(number, 2))) for number in range(2)]
@@ -338,7 +338,10 @@ def test_the_next_packet_behind_invalid_bytes(path: Path, order: str, magic: int
         assert read(INVALID, lead, packet(9, **changed), packet(3), packet(4)) == ["1", told, *found, "3", "4"]
     assert read(INVALID, lead, packet(3)) == ["1", told, "3"]
     lost = len(INVALID) + len(lead) + len(packet(3)) + 1
-    assert read(INVALID, lead, packet(3), b"x") == ["1", f"{place}: truncated: the last packet has only {lost} bytes"]
+    assert read(INVALID, lead, packet(3), b"x") == [
+        "1",
+        f"{place}: truncated: the last packet is only {lost} bytes long",
+    ]
     other = b"\xfe" * 40 + lead
     assert read(INVALID, packet(3), packet(4), other, packet(5), packet(6)) == ["1", told, "3", "4", "5", "6"]
     zero = struct.pack(order + "IIII", FIRST, 0, 0, 0) + b"12345"
@@ -474,18 +477,18 @@ def test_blocks_that_are_large_or_contradict_others(path: Path, order: str) -> N
     parts = [a.packet(1, 1, 1), a.packet(2, 2, 7), a.old(3, 3, 1), a.old(4, 4, 2), a.packet(5, 5)]
     place = [len(head), len(head) + len(parts[0]) + len(parts[1])]
     assert read_blocks(path, head, *parts) == [
-        f"{place[0]}: a packet of interface 1: the section describes 1 (0, 0)",
-        f"{place[1]}: a packet block of type 2 that contradicts its section (0, 0)",
+        f"{place[0]}: a packet refers to interface 1, but the section describes only 1 (0, 0)",
+        f"{place[1]}: a packet block of type 2 is inconsistent with its section (0, 0)",
         "5 at 5e-06",
     ]
     assert read_blocks(path, a.section(), a.simple(1), a.old(2, 2)) == [
-        "28: a packet block of type 3 that contradicts its section (0, 0)",
-        f"{28 + len(a.simple(1))}: a packet block of type 2 that contradicts its section (0, 0)",
+        "28: a packet block of type 3 is inconsistent with its section (0, 0)",
+        f"{28 + len(a.simple(1))}: a packet block of type 2 is inconsistent with its section (0, 0)",
     ]
     four = a.packet(3, 3)
     claims = four[:20] + struct.pack(order + "I", 46) + four[24:]
     (reason,) = read_blocks(path, head, claims)
-    assert reason == f"{len(head)}: a packet of 46 bytes in a block with room for 44 (0, 0)"
+    assert reason == f"{len(head)}: a packet of 46 bytes in a block that can hold 44 (0, 0)"
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

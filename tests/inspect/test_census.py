@@ -74,7 +74,7 @@ def test_no_more_rows_than_asked_for() -> None:
 def test_requests_of_brokers_are_left_out_and_counted() -> None:
     clients = clients_of(client(1, 13, 7, client_id="broker-2-fetcher-0"), client(requests=5))
     report = census(clients)
-    assert "7 requests of brokers and controllers left out." in report.summary
+    assert "Excludes 7 requests from brokers and controllers." in report.summary
     assert report.table("versions").column("requests") == [5]
 
 

@@ -82,7 +82,7 @@ def test_help_names_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
         (["readiness", "--target", "4.1.1"], "Missing argument 'INPUT...'"),
         (["readiness", "here"], "Missing option '--target'"),
         (["readiness", "--target", "4.1.1", "missing.pcap"], "missing.pcap: no such file"),
-        (["readiness", "--target", "4.1.1", str(DATA / "logs" / "README.md")], "no capture and no broker log"),
+        (["readiness", "--target", "4.1.1", str(DATA / "logs" / "README.md")], "no captures or broker logs"),
         (["readiness", "--target", "4.9", str(DATA / "request_logs")], "unknown release '4.9'"),
         (["expand"], "No such command 'expand'"),
         (["clients", "--mode", "dropmalformed", "x"], "is not one of 'permissive', 'failfast'"),
@@ -110,7 +110,7 @@ def test_two_runs_do_not_write_to_one_folder(
     with only_writer("kwire-out"):
         assert run(["clients", str(DATA / "request_logs")]) == 2
         assert run(["watch", "."]) == 2
-    assert capsys.readouterr().err.count("another kwire is writing to this folder") == 2
+    assert capsys.readouterr().err.count("another kwire process is writing to this folder") == 2
     assert not (tmp_path / "kwire-out").exists()  # since nothing was written
 
 
@@ -226,7 +226,7 @@ def test_decode_writes_the_same_tables_each_time(tmp_path: Path, capfd: pytest.C
     assert written[0] == written[1]
     assert {"frames", "exchanges", "clients", "topics", "apis/Metadata", "apis/ApiVersions"} <= written[0].keys()
     assert all(written[0].values())
-    assert "Not everything could be read: 1 reason" in capfd.readouterr().out
+    assert "Some input could not be read. The last table lists 1 reason" in capfd.readouterr().out
     metadata = parquet.read_table(out / "apis" / "Metadata").to_pylist()
     assert {row["response"] is None for row in metadata} == {False}
     names = {row["topic_id"]: row["topic"] for row in parquet.read_table(out / "topics").to_pylist()}
@@ -281,7 +281,7 @@ def test_a_disk_that_is_full_is_found_before_anything_is_read(
     monkeypatch.setattr("kwire_inspect.command.common.find", lambda _: pytest.fail("read"))
     assert run(["clients", "a.pcap", "--out", str(tmp_path / "out")]) == 2
     told = capfd.readouterr().err
-    assert told.startswith(f"kwire: {tmp_path / 'out'}: cannot write here: No space left on device: choose")
+    assert told.startswith(f"kwire: {tmp_path / 'out'}: cannot write here: No space left on device. Choose")
 
 
 @pytest.mark.parametrize("command", ["clients", "tables"])
@@ -295,7 +295,7 @@ def test_a_disk_that_becomes_full_is_one_line_and_nothing_half_written_is_left(
     log = str(DATA / "request_logs" / "3.9.1.log.gz")
     assert run([command, log, "--out", str(tmp_path / "out"), "-q"]) == 3
     told = capfd.readouterr().err
-    assert told.startswith("kwire: the output folder: no space left on device: free some there or in ")
+    assert told.startswith("kwire: the output folder: no space left on device: free some space there or in ")
     assert told.count("\n") == 1
     assert [path.name for path in tmp_path.rglob("*") if "writing" in path.name] == []
 
@@ -315,10 +315,11 @@ def test_what_the_system_refuses_is_one_line() -> None:
         (OSError(errno.EBADF, "Bad file descriptor", 7), "the output folder: bad file descriptor"),
         (OSError(errno.EIO, "Input/output error", ""), "the output folder: input/output error"),
         (OSError("the store is gone"), "OSError: the store is gone"),
-        (OSError(errno.ENOSPC, "Full", "a/b"), "a/b: full: free some, or choose another folder with --out"),
+        (OSError(errno.ENOSPC, "Full", "a/b"), "a/b: full: free some space, or choose another folder with --out"),
         (
             OSError(errno.EDQUOT, "Full"),
-            f"the output folder: full: free some there or in {gettempdir()}, or choose another folder with --out",
+            f"the output folder: full: free some space there or in {gettempdir()}, "
+            "or choose another folder with --out",
         ),
         (UnknownReleaseError("5.0", ["4.0"]), f"{UnknownReleaseError('5.0', ['4.0'])}; {TAKE_IN}"),
         (PySparkException("only a text\nin two lines"), "PySparkException: only a text"),
@@ -538,7 +539,7 @@ def test_of_many_skipped_files_some_are_named(
     told = capsys.readouterr().err.split("\n")
     named = [f"skipped {tmp_path}/{number}[red]\\x1b[31m\\n.pcap: empty file" for number in range(min(count, 5))]
     assert told[: len(named + more)] == named + more
-    assert told[len(named + more) : -1] == [f"kwire: no capture and no broker log in {tmp_path}"]
+    assert told[len(named + more) : -1] == [f"kwire: no captures or broker logs in {tmp_path}"]
 
 
 class Reading:

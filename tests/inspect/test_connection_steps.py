@@ -749,7 +749,7 @@ def test_the_largest_connections_are_dropped_at_the_limit(sizes: list[int], expe
         for piece in of(number, rest, end=True):
             connections.feed(replace(piece, connection=start.connection))
     reasons = [row["reason"] for row in wanted.batch(connections.rows()).to_pylist() if row["kind"] != "unanswered"]
-    told = "bytes were not kept, because more than 1000 bytes were waiting: see the option maxHeld"
+    told = "bytes were dropped because connections held more than 1000 bytes: see the option maxHeld"
     assert [number for number, reason in enumerate(reasons) if reason and reason.endswith(told)] == expected
 
 
@@ -765,7 +765,7 @@ def test_what_was_dropped_is_in_rows_at_the_piece_that_came_then() -> None:
     assert [len(known) for known in contexts] == [1, 1, 1]
     [place] = of(9, (SERVER, 7.0, b"x"))
     rows = wanted.batch(connections.drop(replace(place, position=77, source="b.pcap"), 3200)).to_pylist()
-    reason = "the request was not kept, because more than 6400 bytes were waiting: see the option maxHeld"
+    reason = "the request was dropped because connections held more than 6400 bytes: see the option maxHeld"
     assert [(row["client_port"], row["correlation_id"], row["outcome"], row["reason"]) for row in rows] == [
         (50001, number, "unanswered", reason) for number in range(4)
     ]
@@ -806,7 +806,7 @@ def test_what_is_dropped_is_among_the_rows(monkeypatch: pytest.MonkeyPatch, tabl
     ends = [replace(piece, kind="closed", data=b"", size=0) for piece in given]
     read = frame_batches([*given, *ends], TABLES[table], table=table, budget=Budget(held=4 * 1100))
     found = [row for batch in read for row in batch.to_pylist() if row["reason"]]
-    dropped = "the request was not kept, because more than 4400 bytes were waiting: see the option maxHeld"
+    dropped = "the request was dropped because connections held more than 4400 bytes: see the option maxHeld"
     why = {row["correlation_id"]: row["reason"] for row in found}
     assert [why[number] for number in range(8)] == [dropped] * 4 + ["the connection ended"] * 4
     times = {row["correlation_id"]: row["time"].timestamp() - EPOCH for row in found}

@@ -237,13 +237,13 @@ UNREAD = {
     "ESP (UDP port 4500)": ethernet(ipv4(17, udp(4500, bytes(60)))),
     "WireGuard (UDP port 51820)": ethernet(ipv4(17, udp(51820, b"\4\0\0\0" + bytes(28)))),
     "L2TP (IP protocol 115)": ethernet(ipv4(115, bytes(60))),
-    "GRE of an unknown kind": ethernet(ipv4(47, b"\0\7\x08\0" + bytes(40))),
+    "unknown kind of GRE": ethernet(ipv4(47, b"\0\7\x08\0" + bytes(40))),
     "WCCP (EtherType 0x883e)": ethernet(ipv4(47, gre(0x883E, bytes(40)))),
     "VXLAN-GPE with protocol 9": ethernet(ipv4(17, udp(4790, b"\x0c\0\0\x09" + bytes(40)))),
-    "ERSPAN of an unknown version": ethernet(ipv4(47, gre(0x88BE, bytes(60), sequence=True))),
+    "unknown version of ERSPAN": ethernet(ipv4(47, gre(0x88BE, bytes(60), sequence=True))),
     "PPP protocol 0x00fd": pppoe(b"\0\xfd" + bytes(40)),
     "MPLS with neither IP nor Ethernet": MACS + b"\x88\x47" + labels(3) + b"\xff" * 40,
-    "IP headers that contradict themselves": MACS + b"\x08\0" + bytes(40),
+    "inconsistent IP headers": MACS + b"\x08\0" + bytes(40),
     "more than 64 headers": MACS + b"\x81\0\0\1" * 70 + b"\x08\0" + bytes(40),
 }
 
@@ -261,7 +261,7 @@ QUIET = {
     "ICMP": ethernet(ipv4(1, bytes(8) + ip_packet(WHOLE[0]))),
     "ICMPv6": ethernet(ipv6(58, bytes(8))),
     "UDP port 53": ethernet(ipv4(17, udp(53, bytes(20)))),
-    "GRE without contents": ethernet(ipv4(47, gre(0, b""))),
+    "empty GRE": ethernet(ipv4(47, gre(0, b""))),
     "PPP protocol 0xc021": pppoe(b"\xc0\x21" + bytes(40)),
 }
 
@@ -391,7 +391,7 @@ def test_tunnels_in_udp_are_named_in_both_directions(path: Path, kind: int) -> N
         (1, pppoe(b"\x40\x01" + bytes(40)), "PPP protocol 0x4001"),
         (1, MACS + b"\x88\x64\x11\x09" + bytes(40), "PPPoE without a session"),
         (1, MACS + b"\x88\x47" + labels(3) + b"\x10" + bytes(40), "MPLS management"),
-        (1, MACS + b"\0\x26" + b"\xaa\xaa\3\0\0\x0c" + bytes(35), "SNAP of a vendor"),
+        (1, MACS + b"\0\x26" + b"\xaa\xaa\3\0\0\x0c" + bytes(35), "vendor-specific SNAP"),
         (104, b"\x8f\0\x80\x35" + bytes(14), "Cisco SLARP"),
         (113, bytes(14) + b"\0\3" + bytes(40), "cooked packets without an EtherType"),
         (276, b"\0\3" + bytes(58), "cooked packets without an EtherType"),

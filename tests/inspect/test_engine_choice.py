@@ -118,7 +118,7 @@ def test_a_cluster_is_used_if_a_variable_names_it(monkeypatch: pytest.MonkeyPatc
     """Unless the local engine or its processes are asked for; a session for large inputs is not brief."""
     monkeypatch.setenv(variable, "local[2]")
     small, large = (Inputs(captures=("a.pcap",), size=size) for size in (BRIEF_LIMIT, BRIEF_LIMIT + 1))
-    used = f"spark for the variable {variable}: (None, 'parquet', 'out')"
+    used = f"spark for the environment variable {variable}: (None, 'parquet', 'out')"
     assert chosen("auto", small, "out", "parquet", None) == f"{used} briefly"
     assert chosen("auto", large, "out", "parquet", None) == used
     assert chosen("local", small, "out", "parquet", None) == "local, 4 processes"

@@ -159,11 +159,11 @@ def test_latency(rows: list[Row]) -> None:
     for place, where in ((9, "at the 99th percentile"), (10, "at most")):
         if found := [row for row in answering if row[place] is not None]:
             slow = max(found, key=lambda row: row[place])
-            said.append(f"Apart from long polls, {slow[0]} is slowest: {slow[place]:g} ms {where}.")
+            said.append(f"Apart from long polls, {slow[0]} is slowest, with {slow[place]:g} ms {where}.")
             break
     if errors:
         api, _, _, error, responses, *_ = errors[0]
-        said.append(f"The most frequent error is {error} in {api}, in {plural(responses, 'response')}.")
+        said.append(f"The most frequent error is {error} in {plural(responses, 'response')} of {api}.")
     if number := len({row[:3] for row in paused}):
         said.append(f"{plural(number, 'client')} {'was' if number == 1 else 'were'} throttled.")
     assert report.summary == (tuple(said) if seen else ("No requests found.",))
@@ -318,7 +318,7 @@ def test_census(rows: list[Row]) -> None:
             f"{plural(len(people), 'client')} used {apis} in {plural(len(versions), 'version')}{span}.",
             f"Of these versions, Kafka {RELEASES.newest.name} refuses {states['refused']} and deprecates 0.",
         ]
-    said += [f"{plural(left_out, 'request')} of brokers and controllers left out."] if brokers else []
+    said += [f"Excludes {plural(left_out, 'request')} from brokers and controllers."] if brokers else []
     assert report.summary[: len(said)] == tuple(said)
 
 
@@ -547,7 +547,7 @@ def metrics(rows: list[Row], names: list[str]) -> str:
     lines = []
     for name, kind, meaning in (
         ("kwire_requests_total", "counter", "Requests seen."),
-        ("kwire_refusals_total", "counter", "Requests that a broker was seen to refuse."),
+        ("kwire_refusals_total", "counter", "Requests that a broker refused."),
         ("kwire_clients", "gauge", "Clients, by the worst verdict on their requests."),
         ("kwire_refused_client_requests_total", "counter", "Requests that a target refuses."),
     ):
@@ -720,5 +720,5 @@ def test_what_changed_since_an_earlier_run(before: list[Row], now: list[Row], na
     assert report.tables[0].rows == tuple(rows)
     newly = {row[0] for row in rows if row[3] != row[4] == "refused"}
     no_longer = {row[0] for row in rows if row[4] != row[3] == "refused"}
-    said = f"Since the earlier run: {plural(len(newly), 'client')} newly refused, {len(no_longer)} no longer: see"
+    said = f"Since the earlier run: {plural(len(newly), 'client')} newly refused, {len(no_longer)} no longer refused."
     assert sum(sentence.startswith(said) for sentence in report.summary) == 1

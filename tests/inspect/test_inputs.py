@@ -80,23 +80,27 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
     ("name", "content", "reason"),
     [
         ("empty.log", b"", "empty file"),
-        ("notes.txt", b"remember the milk\n", "no line looks like a broker's log"),
-        ("server.properties", b"broker.id=1\n", "no line looks like a broker's log"),
+        ("notes.txt", b"remember the milk\n", "no line looks like a broker log entry"),
+        ("server.properties", b"broker.id=1\n", "no line looks like a broker log entry"),
         (
             "picture",
             b"\x89PNG\0\0\0",
             "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's",
         ),
-        ("a.log", b"[2026-01-02 12:00:00,000] INFO nothing of it\n", "no line looks like a broker's log"),
-        ("a.log", SERVER.replace(b"INFO", b"LATE"), "no line looks like a broker's log"),
-        ("index", b"x\n" * (PROBE_BYTES * 2) + SERVER, "no line looks like a broker's log"),
-        ("a.log", SERVER.replace(b"INFO", b"x" * 50 + b" INFO"), "no line looks like a broker's log"),
-        ("meta.properties.bak", b"broker.id=1\n", "no line looks like a broker's log"),
-        (f"{7:020}-1.index.old", b"x\n", "no line looks like a broker's log"),
-        (f"{7:020}.log.old", b"x\n", "no line looks like a broker's log"),
-        ("report.json", b'the "mbean": "kafka.network:type=RequestMetrics"\n', "no line looks like a broker's log"),
+        ("a.log", b"[2026-01-02 12:00:00,000] INFO nothing of it\n", "no line looks like a broker log entry"),
+        ("a.log", SERVER.replace(b"INFO", b"LATE"), "no line looks like a broker log entry"),
+        ("index", b"x\n" * (PROBE_BYTES * 2) + SERVER, "no line looks like a broker log entry"),
+        ("a.log", SERVER.replace(b"INFO", b"x" * 50 + b" INFO"), "no line looks like a broker log entry"),
+        ("meta.properties.bak", b"broker.id=1\n", "no line looks like a broker log entry"),
+        (f"{7:020}-1.index.old", b"x\n", "no line looks like a broker log entry"),
+        (f"{7:020}.log.old", b"x\n", "no line looks like a broker log entry"),
+        (
+            "report.json",
+            b'the "mbean": "kafka.network:type=RequestMetrics"\n',
+            "no line looks like a broker log entry",
+        ),
         ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"),
-        ("a.parquet", b"PAR1\0", "Parquet: to read a table that kwire wrote, name only its folder"),
+        ("a.parquet", b"PAR1\0", "a Parquet file: to read a table that kwire wrote, specify its folder"),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
         ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),
     ],
@@ -181,7 +185,7 @@ def test_tables_of_several_folders_are_found_and_not_mixed_with_inputs(tmp_path:
         (tmp_path / name).write_bytes(content)
         with pytest.raises(OptionError) as raised:
             find([*folders, tmp_path / name])
-        assert str(raised.value) == f"{found.tables[0].path} is a table: give either tables or captures and logs"
+        assert str(raised.value) == f"{found.tables[0].path} is a table: specify either tables, or captures and logs"
     (tmp_path / "a" / "a.tar").write_bytes(tar(("a.pcap", PCAP)))
     assert (find([tmp_path / "a"]).tables, len(find([tmp_path / "a"]).captures)) == ((), 1)
 
@@ -250,13 +254,13 @@ def test_nothing_and_something(tmp_path: Path) -> None:
     assert all(replace(Inputs(), **{kind: ("a", STDIN)}).has_standard_input for kind in kinds)  # type: ignore[arg-type]
     assert not Inputs(captures=("a",)).has_standard_input
     assert str(Inputs(request_logs=("a", "b"), server_logs=("c", "d"), metrics=("e",))) == (
-        "2 request logs (a, b), 2 server logs (c, d), 1 dump of metrics (e)"
+        "2 request logs (a, b), 2 server logs (c, d), 1 metrics dump (e)"
     )
     assert str(Inputs(logs=("a", "b"), request_logs=("c",))) == (
         "2 data directories or segments (a, b), 1 request log (c)"
     )
     assert str(Inputs(captures=("a", "b", "c", "d", "e"), metrics=("f", "g"))) == (
-        "5 captures (a, b, c, d, e), 2 dumps of metrics (f, g)"
+        "5 captures (a, b, c, d, e), 2 metrics dumps (f, g)"
     )
 
 
@@ -273,8 +277,8 @@ def test_of_an_archive_its_members_are_told(tmp_path: Path) -> None:
     found = find([tmp_path])
     assert found.captures == (f"{tmp_path / 'a.tar'}!/a.pcap",)
     assert dict(found.skipped) == {
-        f"{tmp_path / 'a.tar'}!/inner.tar": "an archive in an archive: unpack it",
-        f"{tmp_path / 'a.tar'}!/notes.txt": "no line looks like a broker's log",
+        f"{tmp_path / 'a.tar'}!/inner.tar": "an archive inside an archive: unpack the outer archive",
+        f"{tmp_path / 'a.tar'}!/notes.txt": "no line looks like a broker log entry",
     }
     assert not found.unreadable
     (tmp_path / "a.tar").write_bytes(b"PK\3\4 and no more")

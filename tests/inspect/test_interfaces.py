@@ -297,7 +297,7 @@ def test_statistics_have_the_time_in_microseconds(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("name", ["-", "-z", "TCP@10.0.0.1", "/etc/passwd", "lo;id", "", "rpcap://10.0.0.1/lo"])
 def test_only_names_of_interfaces_are_interfaces(name: str) -> None:
-    with pytest.raises(OptionError, match="there is no interface"):
+    with pytest.raises(OptionError, match="no interface "):
         check_interfaces([LO, name])
 
 
@@ -371,9 +371,9 @@ REFUSALS = {
     "no right": (["dumpcap: You do not have permission to capture on device."], "sudo setcap cap_net_raw=ep /"),
     "no filter": (
         ['dumpcap: Invalid capture filter "x".'],
-        'dumpcap does not capture on .*: Invalid capture filter "x"',
+        'dumpcap cannot capture on .*: Invalid capture filter "x"',
     ),
-    "anything": (["dumpcap: The moon is full."], "dumpcap does not capture on .*: The moon is full"),
+    "anything": (["dumpcap: The moon is full."], "dumpcap cannot capture on .*: The moon is full"),
 }
 
 
@@ -392,7 +392,7 @@ def test_no_program_goes_on_if_one_does_not_begin(
     install()
     monkeypatch.setattr(interfaces, "STARTING", 0.1)
     capture = InterfaceCapture([LO, interfaces.ANY], files, most=PLENTY)
-    with pytest.raises(CaptureError, match="did not begin"), capture:
+    with pytest.raises(CaptureError, match="did not start"), capture:
         pass
     assert all(one._process is not None and one._process.poll() is not None for one in capture._captures)
 
@@ -428,21 +428,21 @@ def test_nothing_is_installed(monkeypatch: pytest.MonkeyPatch, files: Path) -> N
 )
 def test_what_spark_sends_itself_is_not_captured_unasked(names: list[str], own: str) -> None:
     """It would grow by what it captures."""
-    with pytest.raises(OptionError, match=f"Spark's own traffic is on {own}: name the brokers' ports"):
+    with pytest.raises(OptionError, match=f"Spark's own traffic is on {own}: specify the broker ports"):
         InterfacesInput(names, "", 100, PLENTY)
 
 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--interface", "none"], "there is no interface none"),
+        (["--interface", "none"], "no interface none"),
         (["--interface", LO], "Spark's own traffic is on"),
-        (["--interface", LO, "--ports", "9092", "--once"], "--once is for a folder or a topic"),
-        (["--interface", LO, "--ports", "9092", "--master", "spark://a:1"], "leave out --master"),
+        (["--interface", LO, "--ports", "9092", "--once"], "--once cannot be used with --interface"),
+        (["--interface", LO, "--ports", "9092", "--master", "spark://a:1"], "omit --master"),
         (["--interface", LO, "--ports", "9092", "--for", "soon"], "must be a time, such as 90s"),
         (["--interface", LO, "--ports", "9092", "--disk", "much"], "must be a size"),
-        ([".", "--interface", LO], "name what to watch"),
-        ([], "name what to watch"),
+        ([".", "--interface", LO], "specify exactly one of"),
+        ([], "specify exactly one of"),
     ],
 )
 def test_wrong_usage(install: Install, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:

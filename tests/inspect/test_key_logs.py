@@ -191,14 +191,14 @@ def test_paths_of_key_logs(keys: Path, tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.chdir(tmp_path)
     assert [call(path) for call in (growing_key_log, checked_key_log) for path in (None, "")] == [""] * 4
     assert refused(growing_key_log, "keys") == (
-        "the key log keys cannot be read: No such file or directory (create it, if clients are yet to write it)"
+        "the key log keys cannot be read: No such file or directory (create it if no client has written it yet)"
     )
     assert refused(checked_key_log, "keys") == "the key log keys cannot be read: No such file or directory"
     for call in (growing_key_log, checked_key_log):
         assert refused(call, tmp_path) == f"the key log {tmp_path} cannot be read: not a regular file"
     keys.touch()
     assert growing_key_log("keys") == str(keys)
-    without = "the key log keys has no secrets: expected lines of a label, a random and a secret"
+    without = "the key log keys has no secrets: expected lines with a label, a random and a secret"
     assert refused(checked_key_log, "keys") == without
     keys.write_bytes(lines(1))
     assert (growing_key_log("keys"), checked_key_log("keys")) == (str(keys), str(keys))
@@ -225,7 +225,7 @@ def test_a_key_log_that_is_too_large_is_refused(keys: Path, monkeypatch: pytest.
     assert numbers(read_key_log(str(keys))) == [1, 2]
     with keys.open("ab") as file:
         file.write(b"#" * (2 << 20))
-    assert refused(read_key_log, keys) == f"the key log {keys} is larger than 3 MB: give the part of this capture"
+    assert refused(read_key_log, keys) == f"the key log {keys} is larger than 3 MB: pass only the needed part"
 
 
 def first(data: bytes, kind: str = "data") -> Piece:

@@ -203,7 +203,7 @@ def test_bytes_that_did_not_wait_for_a_decision_are_told_with_their_direction(sw
     first, second, *rest = rows
     assert {row["client_port"] for row in rows} == {40000 if swapped else 5000}
     assert {row["direction"]: row["kind"] for row in (first, second)} == {CLIENT: "skipped", SERVER: "skipped"}
-    assert {row["reason"] for row in (first, second)} == {"which side is the broker was not known yet"}
+    assert {row["reason"] for row in (first, second)} == {"it was not yet known which side is the broker"}
     sizes = {row["direction"]: row["size"] for row in (first, second)}
     assert 2 < sizes[SERVER] / sizes[CLIENT] < 4
     assert [row["kind"] for row in rest].count("response") == 4000

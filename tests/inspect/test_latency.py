@@ -78,7 +78,7 @@ def test_errors_over_time(report: Report) -> None:
 def test_the_headline_counts_what_both_saw_once(report: Report) -> None:
     first, second, *_ = report.summary
     assert first == "106 requests, 1 unanswered, 2 answered with an error."  # not 108: two are of the log
-    assert second.endswith("long polls, Metadata is slowest: 7.5 ms at most.")  # Fetch waits
+    assert second.endswith("long polls, Metadata is slowest, with 7.5 ms at most.")  # Fetch waits
 
 
 def test_what_is_printed(report: Report, snapshot: SnapshotAssertion) -> None:
@@ -165,7 +165,7 @@ def test_of_all_tables_the_first_rows_are_shown_and_the_others_counted() -> None
 def test_only_long_polls_are_slow_without_a_sentence(api: str) -> None:
     rows = [exchange(12, at=1, api=api, latency_ms=9.0), exchange(3, at=2, latency_ms=1.0)]
     slowest = api if api == "Heartbeat" else "Metadata"
-    assert f"long polls, {slowest} is slowest: " in latency(exchanges_of(*rows)).summary[1]
+    assert f"long polls, {slowest} is slowest, with " in latency(exchanges_of(*rows)).summary[1]
 
 
 def test_the_whole_report_on_ties_and_on_what_is_nothing(snapshot: SnapshotAssertion) -> None:
@@ -197,8 +197,8 @@ def test_the_whole_report_on_ties_and_on_what_is_nothing(snapshot: SnapshotAsser
         assert whole(latency(exchanges_of(*given_rows))).replace(long, "X") == snapshot(name="ties")
     assert latency(exchanges_of(*rows[:2])).summary == (
         "2 requests, 0 unanswered, 2 answered with an error.",
-        "Apart from long polls, Heartbeat is slowest: 4 ms at most.",
-        "The most frequent error is UNKNOWN_TOPIC_OR_PARTITION in Heartbeat, in 1 response.",
+        "Apart from long polls, Heartbeat is slowest, with 4 ms at most.",
+        "The most frequent error is UNKNOWN_TOPIC_OR_PARTITION in 1 response of Heartbeat.",
     )
 
 

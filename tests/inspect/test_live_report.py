@@ -51,7 +51,7 @@ def test_what_it_says_of_a_table_that_grows(
         [
             f"refused by {target} {what}"
             for target in ("4.0.0", "4.1.1")
-            for what in ("a client without id at 10.0.0.3: Produce 1", "one: Fetch 3, Produce 1, Produce 2")
+            for what in ("a client without an id at 10.0.0.3: Produce 1", "one: Fetch 3, Produce 1, Produce 2")
         ],
     ]
     assert checks[0] == ["one (Team A)", "two (Team B)"]
@@ -60,7 +60,7 @@ def test_what_it_says_of_a_table_that_grows(
 
 @pytest.mark.parametrize(("out", "kind"), [("s3://bucket/out", "parquet"), ("out", "csv")])
 def test_a_live_report_needs_a_table_that_this_process_can_read(out: str, kind: str) -> None:
-    with pytest.raises(OptionError, match="needs a table in Parquet on this machine"):
+    with pytest.raises(OptionError, match="needs a local Parquet table"):
         live_report(out, kind, ["4.1.1"], None, PROTOCOL, Console(quiet=True))
 
 

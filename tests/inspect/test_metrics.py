@@ -74,12 +74,12 @@ def test_metrics_alone_refuse_by_software(tmp_path: Path) -> None:
     code, report = readiness(tmp_path, SAMPLE / "exporter-rules.prom")
     assert code == 1
     said = " ".join(report["summary"])
-    assert "Based on 1 dump of metrics (exporter-rules.prom). Metrics count 24 requests of deprecated" in said
+    assert "Based on 1 metrics dump (exporter-rules.prom). Metrics count 24 requests with deprecated" in said
     assert "refuses 2 of 2 clients: clients of unknown software; clients of legacy-app 1.2.3" in said
     assert "Only metrics were read" in said
     refused = table(report, "refused")
     assert {(row["api"], version) for row in refused for version in row["versions"]} == {one[:2] for one in truth()}
-    assert all(row["reason"].endswith("(from metrics, by software alone)") for row in refused)
+    assert all(row["reason"].endswith("(from metrics, by software only)") for row in refused)
     assert {row["software"] for row in refused} == {None, "legacy-app 1.2.3"}
 
 
@@ -90,7 +90,7 @@ def test_beside_a_capture_nobody_counts_twice(tmp_path: Path) -> None:
     assert code == 1
     for name in ("refused", "clients", "advice"):
         assert table(both, name) == table(alone, name)
-    assert "Other inputs saw all that metrics count of deprecated versions." in both["summary"]
+    assert "Other inputs contain all requests with deprecated versions that metrics count." in both["summary"]
     seen = table(both, "metrics")
     assert {(row["api"], row["version"]) for row in seen} == {one[:2] for one in truth()}
     assert all(row["seen"] >= row["requests"] and row["refused_by"] == ["4.4.0"] for row in seen)
@@ -103,7 +103,7 @@ def test_what_a_capture_did_not_see_is_refused_by_metrics(tmp_path: Path) -> Non
     _, report = readiness(tmp_path / "out", SAMPLE / "traffic.pcap.gz", more)
     (row,) = [row for row in table(report, "refused") if row["software"] == "app 1.0"]
     assert (row["api"], row["versions"], row["requests"], row["input_kind"]) == ("Fetch", [3], 7, ["metrics"])
-    assert "Metrics count more requests of 1 deprecated version than other inputs saw" in " ".join(report["summary"])
+    assert "Metrics count more requests of 1 deprecated version than other inputs" in " ".join(report["summary"])
     checks = (tmp_path / "out" / "readiness.junit.xml").read_text()
     assert "clients of app 1.0" in checks
 
@@ -297,7 +297,7 @@ def test_what_is_wanted_may_come_late(tmp_path: Path) -> None:
         (f"{RULES}_total{{}} 1", NAMELESS),
         (f'{RULES}_total{{request="Fetch",version="²"}} 1', NAMELESS),
         (f'{RULES}_total{{request="Fetch",version="99999"}} 1', NAMELESS),
-        (f'{RULES}_total{{request="Dance",version="1"}} 1', "requests of an API that is unknown here: Dance"),
+        (f'{RULES}_total{{request="Dance",version="1"}} 1', "requests of an unknown API: Dance"),
         (f'{RULES}_total{{request="Fetch",version="1"', NO_DEPRECATED),
         (f'{RULES}_total{{request="Fetch",version="1"}} 1e99', NO_DEPRECATED),
     ],
@@ -317,8 +317,8 @@ def test_what_cannot_be_read_is_said(
     [
         ('{"deprecatedrequests": ', "JSON that cannot be parsed"),
         ("[" * 1000 + '"deprecatedrequests"', "JSON that cannot be parsed"),
-        ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: ask only for these MBeans"),
-        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: ask only for these MBeans"),
+        ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: request only the needed MBeans"),
+        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: request only the needed MBeans"),
         ('{"deprecatedrequests":\n' + "1," * 3000, "a line of 6000 bytes is skipped"),
     ],
 )
@@ -419,7 +419,7 @@ def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     lines = [f'{RULES}_total{{request="Fetch",version="{version}"}} 1' for version in range(4)]
     rows = rows_of(made(tmp_path, *lines))
     assert [row["version"] for row in rows] == [0, 1, None]
-    assert rows[-1]["problem"] == "more than 2 series: the rest is left out"
+    assert rows[-1]["problem"] == "more than 2 series: the rest is ignored"
 
 
 def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from tests.support.connection_pieces import answered, asked, pieces, values
 from tests.support.newer_kafka import NEWER, PACKAGE, RELEASE
 from tests.support.report_rows import client, table_of
 
-NEWEST = f"Kafka {RELEASES.newest.name}, the newest release known here"
+NEWEST = f"Kafka {RELEASES.newest.name}, the newest known release"
 REASON = f"Heartbeat {NEWER} is newer than {NEWEST}"
 KNOWN = [asked(HeartbeatRequest(group_id="g"), 4, 1), answered(HeartbeatResponse(), 4, 1)]
 
@@ -155,7 +155,7 @@ def test_request_logs(newer: MessageRegistry, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["no_such_package", "json", "../json", "os.path;x"])
 def test_what_is_not_a_generated_package_is_a_wrong_option(name: str) -> None:
-    with pytest.raises(OptionError, match="the option protocol must be an installed package of kwirec"):
+    with pytest.raises(OptionError, match="the option protocol must name a package that kwirec generated"):
         Options({"protocol": name}).protocol()
 
 
@@ -178,12 +178,12 @@ def test_the_summary_has_what_is_newer_once() -> None:
         {"input_kind": "capture", "requests": 7, "api_key": 12, "version": 4},
     ]
     assert newer_than_known(seen, PROTOCOL) == (
-        f"1,205 requests newer than {NEWEST}, counted but not decoded: Heartbeat {NEWER} (1,200), "
+        f"Counted but did not decode 1,205 requests newer than {NEWEST}: Heartbeat {NEWER} (1,200), "
         f"API key 999 in version 2 (5); {TAKE_IN}.",
     )
     assert newer_than_known(seen[3:], PROTOCOL) == ()
     (sentence,) = newer_than_known([{"input_kind": "capture", "requests": 2, "api_key": 12, "version": -1}], PROTOCOL)
-    assert sentence.startswith("2 requests older than the versions known here, counted but not decoded: Heartbeat -1")
+    assert sentence.startswith("Counted but did not decode 2 requests older than the known versions: Heartbeat -1")
 
 
 @pytest.mark.parametrize(("versions", "more"), [(10, ""), (11, ", 1 more versions"), (12, ", 2 more versions")])
@@ -194,10 +194,10 @@ def test_only_the_most_frequent_are_named(versions: int, more: str) -> None:
     seen = [{"input_kind": "c", "requests": n, "api_key": key, "version": version} for key, version, n in counts]
     named = ["API key 999 in version 5 (1,000)", "API key 990 in version 99 (7)"]
     named += [f"API key 998 in version {version} (7)" for version in range(8)]
-    first = f"{1000 + 7 * (versions - 1):,} requests newer than {NEWEST}, counted but not decoded: "
+    first = f"Counted but did not decode {1000 + 7 * (versions - 1):,} requests newer than {NEWEST}: "
     assert newer_than_known(seen[::-1], PROTOCOL) == (
         f"{first}{', '.join(named)}{more}; {TAKE_IN}.",
-        "7 requests older than the versions known here, counted but not decoded: Metadata -2 (4), Heartbeat -1 (3); "
+        "Counted but did not decode 7 requests older than the known versions: Metadata -2 (4), Heartbeat -1 (3); "
         f"{TAKE_IN}.",
     )
 
@@ -225,7 +225,7 @@ def test_the_live_page_says_it_too(capture: str, tmp_path: Path) -> None:
     assert run(["clients", capture, "--out", str(tmp_path), "--engine", "local", "-q"]) == 0
     live = live_report(str(tmp_path), "parquet", [RELEASES.newest.name], None, PROTOCOL, Console(stderr=True))
     assert live.update()
-    assert (tmp_path / "readiness.html").read_text().count("counted but not decoded") == 1
+    assert (tmp_path / "readiness.html").read_text().count("Counted but did not decode") == 1
 
 
 @pytest.mark.parametrize("command", REPORTS, ids=lambda command: command[0])
@@ -234,10 +234,10 @@ def test_each_report_says_once_what_is_newer(
 ) -> None:
     assert run([*command, capture, "--out", str(tmp_path), "-q"]) == 0
     (report,) = tmp_path.glob("*.html")
-    assert report.read_text().count("counted but not decoded") == 1
+    assert report.read_text().count("Counted but did not decode") == 1
     out = " ".join(capfd.readouterr().out.split())
     assert (
-        out.count(f"1 request newer than {NEWEST}, counted but not decoded: Heartbeat {NEWER} (1); {TAKE_IN}.") == 1
+        out.count(f"Counted but did not decode 1 request newer than {NEWEST}: Heartbeat {NEWER} (1); {TAKE_IN}.") == 1
     )
 
 
@@ -248,7 +248,7 @@ def test_each_report_takes_the_package_that_has_it(
     command = [RELEASE if word == RELEASES.newest.name else word for word in command]
     assert run([*command, capture, "--out", str(tmp_path), "-q", "--protocol", PACKAGE]) == 0
     out = capfd.readouterr().out
-    assert "counted but not decoded" not in out
+    assert "Counted but did not decode" not in out
     assert {"readiness": "refuses none", "latency": "BEATS_NO_MORE"}.get(command[0], "Heartbeat") in out
 
 

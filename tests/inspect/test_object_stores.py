@@ -191,7 +191,7 @@ def test_what_a_store_refuses_is_one_line(
         ("s3://bucket/none*/a", "s3://bucket/none*/a: no object matches this pattern"),
         ("s3://bucket/te*/none", "s3://bucket/te*/none: no object matches this pattern"),
         ("s3://nobody/", "s3://nobody/: no such object or folder"),
-        ("s3://bucket/text/", "no capture and no broker log in s3://bucket/text/"),
+        ("s3://bucket/text/", "no captures or broker logs in s3://bucket/text/"),
         ("s3://key:letmein@bucket/a", "s3://bucket: an address with a password"),
         ("https://host/a?sig=letmein", "https://host: an address with a password, or with a query"),
         ("https://host?sig=letmein", "https://…: an address with a password, or with a query"),
@@ -209,7 +209,7 @@ def test_what_a_store_refuses_is_one_line(
         ("s3://key:letmein", "s3://…: an address with a password"),
         ("zip://a.pcap::https://user:letmein@host/a.zip", "zip://…: an address with a password"),
         ("abfss://c@a.dfs.core.windows.net/a?sig=letmein", "abfss://a.dfs.core.windows.net: an address with"),
-        ("s3:///a", "which bucket or host?"),
+        ("s3:///a", "no bucket or host"),
         ("unheard://of/it", "unheard"),
     ],
 )
@@ -250,7 +250,7 @@ def test_a_key_that_looks_like_a_secret_is_one_row(store: Store, given: str) -> 
     assert found.captures == ("s3://bucket/a/x.pcap",)
     [(name, reason)] = found.skipped
     assert name == "s3://bucket/a/q…"
-    assert "may have a secret" in reason
+    assert "may contain a secret" in reason
     assert any(row["source"] == name and row["problem"] for row in read_rows(given))
     assert not any("hidden" in str(row) for row in read_rows(given))
 
@@ -579,7 +579,7 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
         ("Unable to load libjvm: no", "hdfs needs Java: set JAVA_HOME"),
         (
             "Unable to load libhdfs: no",
-            "hdfs needs libhdfs.so of a Hadoop installation: set HADOOP_HOME, or ARROW_LIBHDFS_DIR",
+            "hdfs needs libhdfs.so from a Hadoop installation: set HADOOP_HOME or ARROW_LIBHDFS_DIR",
         ),
         (
             "HDFS connection failed",

@@ -203,10 +203,10 @@ def test_rows_that_are_equal_are_in_the_order_of_their_names() -> None:
             *(("z", "z", 3, "z"), ("s", "l", 2, "s"), ("t", "k", 2, "r"), ("t", "k", 2, "s"), ("t", None, 2, "s")),
         ]
         assert report_on(state).summary == (
-            "6 groups, none with members; 9 committed offsets.",
-            "The largest lag is 2: group c in partition 3 of t.",
+            "Found 6 groups (none with members) and 9 committed offsets.",
+            "The largest lag is 2, of group c in partition 3 of t.",
             "9 transactions are not finished.",
-            "11 records of internal topics cannot be decoded and are missing here.",
+            "11 records of internal topics cannot be decoded and are not included.",
         )
         least = report_on(state, top=2)
         assert [(table.name, len(table.rows), table.more) for table in least.tables] == [
@@ -218,8 +218,8 @@ def test_rows_that_are_equal_are_in_the_order_of_their_names() -> None:
                 ("undecodable", 2, 3),
             ),
         ]
-        assert least.summary[0] == "6 groups, none with members; 9 committed offsets."
-        assert least.summary[-1] == "At least 5 records of internal topics cannot be decoded and are missing here."
+        assert least.summary[0] == "Found 6 groups (none with members) and 9 committed offsets."
+        assert least.summary[-1] == "At least 5 records of internal topics cannot be decoded and are not included."
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_from_a_data_directory_to_the_page(tmp_path: Path, capfd: pytest.Capture
     assert run(["offsets", str(DATA / "logs" / "4.1.1" / "__consumer_offsets-0"), "--out", str(tmp_path), "-q"]) == 0
     told = capfd.readouterr().out
     assert "Groups and their offsets" in told
-    assert "Read without Spark." in told
+    assert "Engine: local." in told
     assert (tmp_path / "offsets.html").exists()
     assert parquet.read_table(tmp_path / "offsets-committed.parquet").num_rows
 
@@ -309,7 +309,7 @@ def test_of_other_topics_the_last_segments_alone_are_read(tmp_path: Path, capfd:
     segment(tmp_path / "in", b"broken" * 20, base=501)
     capfd.readouterr()
     assert run(["offsets", str(tmp_path / "in"), "--out", str(tmp_path / "out"), "-q"]) == 0
-    assert "1 reason in the last table" in capfd.readouterr().out
+    assert "The last table lists 1 reason" in capfd.readouterr().out
 
 
 def test_of_many_groups_the_first_are_shown_and_the_others_counted() -> None:
@@ -321,13 +321,13 @@ def test_of_many_groups_the_first_are_shown_and_the_others_counted() -> None:
     for name, column in (("groups", "group"), ("committed", "partition")):
         assert (len(few.table(name).rows), few.table(name).more, all_of_them.table(name).more) == (3, 23, 0)
         assert few.table(name).column(column) == all_of_them.table(name).column(column)[:3]
-    assert few.summary[0] == "26 groups, none with members; 26 committed offsets."
+    assert few.summary[0] == "Found 26 groups (none with members) and 26 committed offsets."
     assert few.charts[0].title == "Lag by group"
     assert all_of_them.charts[0].title == "The 25 groups with the largest lag"
     assert all_of_them.charts[0].figure["data"][0]["x"] == [*range(25, 0, -1)]
     without = report_on(Tables(table_of(columns.COMMITTED, *commits[:1]), *nothing))
     assert without.summary[1:] == (
-        "Lag is unknown: add the data directories of the partitions that these groups consume.",
+        "The lag is unknown. Add the data directories of the partitions that these groups consume.",
     )
     assert not without.charts
     at_its_end = table_of(columns.COMMITTED, commits[0] | {"offset": 100})
@@ -438,19 +438,19 @@ def test_the_whole_report_on_any_state(
         lag = expected["committed"][0][5] if committed else None
         pending = sum(row[1] in unfinished for row in expected["transactions"][:top])
         first, offsets_of = counted(len(expected["groups"]), "group"), counted(len(committed), "committed offset")
-        said = [f"{first}, {joined or 'none'} with members; {offsets_of}."]
+        said = [f"Found {first} ({joined or 'none'} with members) and {offsets_of}."]
         if committed and lag is None:
-            said.append("Lag is unknown: add the data directories of the partitions that these groups consume.")
+            said.append("The lag is unknown. Add the data directories of the partitions that these groups consume.")
         if lag:
             group, topic, at, *_ = expected["committed"][0]
-            said.append(f"The largest lag is {lag}: group {group} in partition {at} of {topic}.")
+            said.append(f"The largest lag is {lag}, of group {group} in partition {at} of {topic}.")
         if pending:
             said.append(f"{counted(pending, 'transaction')} {'is' if pending == 1 else 'are'} not finished.")
     if broken:
         number, least_of = sum(row[3] for row in expected["undecodable"][:top]), "At least " * (len(broken) > top)
         are = "is" if number == 1 else "are"
         records = counted(number, "record")
-        said.append(f"{least_of}{records} of internal topics cannot be decoded and {are} missing here.")
+        said.append(f"{least_of}{records} of internal topics cannot be decoded and {are} not included.")
     assert report.summary == tuple(said)
 
 

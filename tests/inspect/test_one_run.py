@@ -293,7 +293,7 @@ def test_enough_input_without_a_request_is_wrong_usage(counted: bool, unread: in
     reason, _, advice = (
         str(raised.value).removeprefix("no requests found in 1 capture (a.pcap)").partition(": capture")
     )
-    assert (reason, advice[:9]) == ((f": {TLS}", " where it") if unread else ("", ""))
+    assert (reason, advice[:9]) == ((f": {TLS}", " unencryp") if unread else ("", ""))
 
 
 UNREAD_HALF = {"problem": TLS, "unread": 1000, "source": "a.pcap", "position": 7}
@@ -416,7 +416,10 @@ def test_a_command_claims_the_folder_of_its_pages_before_it_reads(
 
     def noted(paths: Any) -> Inputs:
         done.extend(path.name for path in Path().iterdir() if path.is_dir())
-        with pytest.raises(OptionError, match="another kwire is writing to this folder"), only_writer(done[-1]):
+        with (
+            pytest.raises(OptionError, match="another kwire process is writing to this folder"),
+            only_writer(done[-1]),
+        ):
             pass
         return find(paths)
 
@@ -459,9 +462,9 @@ def test_a_folder_that_cannot_be_claimed_is_written_all_the_same(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--ports", "1"], "--ports cannot be used with t/clients, a table: use it when the table is written"),
-        (["--time-zone", "Z", "--key-log", "k"], "--key-log and --time-zone cannot be used with t/clients, a table"),
-        (["--protocol", "kwire_kafka", "--mode", "failfast"], "--mode cannot be used with t/clients"),
+        (["--ports", "1"], "--ports cannot be used with the table t/clients: use it when writing the table"),
+        (["--time-zone", "Z", "--key-log", "k"], "--key-log and --time-zone cannot be used with the"),
+        (["--protocol", "kwire_kafka", "--mode", "failfast"], "--mode cannot be used with the table t/clients"),
         (["--protocol", "kwire_kafka", "--min-coverage", "3"], ""),
     ],
 )
@@ -503,16 +506,16 @@ UNDATED = [named("clients", "", "c"), named("exchanges", "", "c")]
         (["clients", "exchanges"], [SEEN, TOLD, READ, *LATER], [SEEN, LATER[0], TOLD, LATER[1], READ, LATER[2]]),
         (["clients", "exchanges"], [SEEN, TOLD, READ, *LATER[:2]], [SEEN, LATER[0], TOLD, LATER[1]]),
         (["clients", "exchanges"], UNDATED, UNDATED[:1]),  # perhaps of different runs
-        ([], [SEEN], "a/clients is a table: census reads captures and logs"),
+        ([], [SEEN], "a/clients is a table, but census reads captures and logs"),
         (
             ["exchanges"],
             [SEEN, TOLD],
-            "census needs the table exchanges, which `kwire tables` writes: found a/clients",
+            "census needs the table exchanges, which `kwire tables` writes, but found a/clients",
         ),
         (
             ["clients"],
             [SEEN, named("clients-2")],
-            "a/clients and a/clients-2 are tables of the same kind: name one of",
+            "a/clients and a/clients-2 are tables of the same kind: specify only one of",
         ),
         (["clients"], [SEEN, READ, named("exchanges-2")], [SEEN]),
     ],
@@ -563,7 +566,7 @@ def test_inputs_without_anything_to_read_are_wrong_usage(
 ) -> None:
     monkeypatch.setattr(common, "find", lambda _: Inputs(skipped=SKIPPED))
     result, made = called("a", "b", "-q")
-    assert (str(result.exception), made, result.stderr) == ("no capture and no broker log in a, b", [], "")
+    assert (str(result.exception), made, result.stderr) == ("no captures or broker logs in a, b", [], "")
 
 
 @pytest.mark.parametrize("option", [["--protocol", "kwire_none"], ["--out", "s3://a:b@c/d"], ["--processes", "0"]])

@@ -48,7 +48,7 @@ def outcome(frame: bytes, kept: int, link: int, sent: TcpPacket) -> str:
             assert (one.time, one.source, one.position) == (1.5, "a.pcap", PLACE)
             told.append(_differences(one, sent, len(frame) - kept))
         elif one.reason != cut:
-            assert (one.source, one.position) == ("a.pcap", 0 if one.reason.startswith("none of") else PLACE)
+            assert (one.source, one.position) == ("a.pcap", 0 if one.reason.startswith(NO_TCP) else PLACE)
             told.append(f"{_ANY_NUMBER.sub('…', one.reason)}{_sizes(one, len(frame))}")
     assert (cut in [one.reason for one in found if not isinstance(one, Packet)]) == (kept < len(frame))
     return "; ".join(told)

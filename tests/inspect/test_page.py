@@ -290,7 +290,7 @@ def test_cells_have_their_layout_key_colour_and_link() -> None:
     ]
     headings = [inner for _, inner in found.named("button")]
     assert headings == ["n", "time", "verdict", "text", "owner", "flag", "api", "versions"]
-    assert [inner for _, inner in found.named("caption")] == ["2 rows; without values: nothing"]
+    assert [inner for _, inner in found.named("caption")] == ["2 rows. Empty columns: nothing"]
     cells = text.split("<tbody>")[1].split("</tbody>")[0].split()
     assert " ".join(cells) == " ".join(f"""<tr> <td class="number" data-key="1.5">1.5</td>
         <td class="time" data-key="2026-01-02T12:00:00+00:00">2026-01-02 12:00:00</td>
@@ -314,7 +314,7 @@ def test_tables_and_charts_have_names_of_their_own() -> None:
     heights = [facts["style"] for facts, _ in found.named("div") if facts.get("class") == "plot"]
     assert heights == [f"height: {chart.figure['layout']['height']}px" for chart in all_charts()]
     notes = [inner for _, inner in found.named("p") if "Only the first" in inner]
-    assert [note.split("file ")[1] for note in notes] == ["r-a.csv.", "r-b.csv."]
+    assert [note.split("file ")[1].split()[0] for note in notes] == ["r-a.csv", "r-b.csv"]
 
 
 @pytest.mark.parametrize("seconds", [0, 30])
@@ -456,9 +456,9 @@ def test_cells_as_the_page_and_its_data_have_them() -> None:
 @pytest.mark.parametrize(
     ("rows", "more", "caption"),
     [
-        ([(1, None)], 0, "1 row; without values: b\\x1b c"),
+        ([(1, None)], 0, "1 row. Empty columns: b\\x1b c"),
         ([(1, 2)] * 1200, 1, "1,200 rows, and 1 more that are not shown"),
-        ([(None, ""), ((), None)], 1000, "2 rows, and 1,000 more that are not shown; without values: a, b\\x1b c"),
+        ([(None, ""), ((), None)], 1000, "2 rows, and 1,000 more that are not shown. Empty columns: a, b\\x1b c"),
     ],
 )
 def test_captions(rows: list[tuple[Cell, ...]], more: int, caption: str) -> None:

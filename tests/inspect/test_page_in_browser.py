@@ -182,7 +182,7 @@ def test_a_wide_table_says_that_it_scrolls(tmp_path: Path, columns: int, start: 
         probed(tmp_path, Report("r", "R", ("One.",), (table,)), WIDE_PROBE).as_uri(), "--window-size=500,900"
     )
     assert found["console"] == []
-    assert found["text"].startswith("More columns: scroll")
+    assert found["text"].startswith("Scroll to the right")
     assert (found["start"], found["end"]) == (start, [False, False])
 
 

@@ -144,7 +144,7 @@ def test_only_a_name_that_is_too_long_is_taken_as_missing(monkeypatch: pytest.Mo
         ("none*", "FileNotFoundError  none*: no file matches this pattern"),
         ("_b*", []),
         ("https:/user:word@host/a", "ValueError  https://host: an address with a password, or with a query that may "
-            "have a secret, cannot be given: tables show it"),
+            "contain a secret, is not accepted because tables show it"),
     ],
 )  # fmt: skip
 def test_which_files_a_name_stands_for(folder: Path, given: str, found: list[str] | str) -> None:
@@ -185,7 +185,7 @@ def test_a_folder_that_cannot_be_listed_is_a_file_that_cannot_be_read(monkeypatc
             "FileNotFoundError a no such member of the archive",
             "FileNotFoundError a no such member of the archive",
         ),
-        (STDIN, "OSError - the standard input is closed", "OSError - the standard input is closed"),
+        (STDIN, "OSError - standard input is closed", "OSError - standard input is closed"),
     ],
 )
 def test_what_can_be_opened(monkeypatch: pytest.MonkeyPatch, given: str, checked: str, content: bytes | str) -> None:
@@ -259,7 +259,7 @@ def test_members_that_cannot_be_read_are_named_with_their_archive(folder: Path) 
     (folder / "cut.tar").write_bytes(tar(("a", b"1"), ("b", b"2"))[:1024])
     tables = {name: place(f"{name}!/") for name in ("m.tar", "cut.tar")}
     told = {name: one.skipped() for name, one in tables.items() if isinstance(one, MemberPlace)}
-    assert told == {"m.tar": {}, "cut.tar": {"cut.tar": "damaged or cut tar at byte 1024"}}
+    assert told == {"m.tar": {}, "cut.tar": {"cut.tar": "damaged or truncated tar at byte 1024"}}
 
 
 def test_a_member_of_a_store_with_a_secret_in_its_name_is_masked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,7 +269,9 @@ def test_a_member_of_a_store_with_a_secret_in_its_name_is_masked(monkeypatch: py
     monkeypatch.setattr(stores.RemotePlace, "opened", lambda of: io.BufferedReader(io.BytesIO(data)))
     found = list(place("s3://bucket/m.tar!/").files())
     assert found == [f"s3://bucket/m.tar!/{name}" for name in ("a.log", "b…", "c.log")]
-    with pytest.raises(OSError, match="its key may have a secret, which tables would show: copy it to another name"):
+    with pytest.raises(
+        OSError, match="its key may contain a secret, which tables would show: copy the object to another key"
+    ):
         opened(found[1])
 
 
@@ -407,7 +409,7 @@ def test_a_longer_one_is_read_again_if_it_is_kept(monkeypatch: pytest.MonkeyPatc
         assert (made.read(19, 9), made.read(21, 9)) == (b"jk", b"")
     else:
         for again in (made.opened(), made.opened(peek=True)):
-            with pytest.raises(OSError, match="the standard input can be read only once") as refused:
+            with pytest.raises(OSError, match="standard input can be read only once") as refused:
                 again.read(1)
             assert refused.value.filename == STDIN
 
@@ -426,10 +428,10 @@ def test_the_standard_input_is_that_of_the_process_now(monkeypatch: pytest.Monke
     assert standard_input() is not first
     assert [opened(STDIN).read(), place(STDIN).check()] == [b"second", None]
     give(b"", terminal=True)
-    with pytest.raises(OSError, match=r"^\[Errno 0\] the standard input is a terminal: pipe a capture or a log into"):
+    with pytest.raises(OSError, match=r"^\[Errno 0\] standard input is a terminal: pipe a capture or a log into"):
         place(STDIN).check()
     sys.stdin.close()
-    with pytest.raises(OSError, match="the standard input is closed"):
+    with pytest.raises(OSError, match="standard input is closed"):
         opened(STDIN)
 
 

@@ -73,7 +73,7 @@ def test_the_whole_text() -> None:
         'kwire_requests_total{api="Produce",version="1"} 9',
         'kwire_requests_total{api="Produce",version="2"} 4',
         'kwire_requests_total{api="key 9999",version="0"} 6',
-        "# HELP kwire_refusals_total Requests that a broker was seen to refuse.",
+        "# HELP kwire_refusals_total Requests that a broker refused.",
         "# TYPE kwire_refusals_total counter",
         'kwire_refusals_total{api="JoinGroup",version="1"} 0',
         'kwire_refusals_total{api="Metadata",version="9"} 0',

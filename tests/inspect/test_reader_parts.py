@@ -150,7 +150,7 @@ def test_an_error_of_a_process_is_raised_here_after_its_rows(threads: Threads) -
     with pytest.raises(KeyError, match="thirteen"):
         next(batches)
     with pytest.raises(
-        RuntimeError, match=r"^a process that reads ended before it was finished: was it out of memory\?$"
+        RuntimeError, match=r"^a reader process ended before it finished: it may have run out of memory$"
     ):
         [*read_dealt(READER, [[99], [2]], 2)]
 
@@ -286,9 +286,9 @@ def test_stored_tables_are_read_with_all_their_files(tmp_path: Path) -> None:
           for name in ("requests", "errors", "refused", "connections") for value in (-1, None)),
         ({"bytes": None, "begun": -1}, ""),
         ({"first_seen": -62_135_596_800_000_000}, ""),
-        ({"first_seen": -62_135_596_800_000_001}, "first_seen is no time of the years 1 to 9999"),
+        ({"first_seen": -62_135_596_800_000_001}, "first_seen is not a time in the years 1 to 9999"),
         ({"last_seen": 253_402_300_799_999_998}, ""),
-        ({"last_seen": 253_402_300_800_000_000}, "last_seen is no time of the years 1 to 9999"),
+        ({"last_seen": 253_402_300_800_000_000}, "last_seen is not a time in the years 1 to 9999"),
         ({"last_seen": None}, ""),
     ],
 )  # fmt: skip
@@ -307,7 +307,7 @@ def test_values_of_stored_tables_at_their_limits(tmp_path: Path, facts: dict[str
         return
     with pytest.raises(BrokenInputError) as told:
         next(read)
-    assert told.value.args == (str(table.files[1]), None, f"not a table of kwire: {reason}")
+    assert told.value.args == (str(table.files[1]), None, f"not a table that kwire wrote: {reason}")
 
 
 def test_options_of_captures(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ def test_a_client_newer_than_all_known_releases_is_judged_by_what_is_known() -> 
         silent = judge(FETCH, version, newest)
         assert (silent.state, silent.reason) == (
             "unknown",
-            f"newer than Kafka {newest.name}, the newest release known here",
+            f"newer than Kafka {newest.name}, the newest known release",
         )
     report = told(newest.name, use(FETCH, 99), use(API_VERSIONS, 99), use(PRODUCE, 1), use(PRODUCE, 99))
     assert report.table("clients").column("verdict") == ["refused"]
@@ -116,7 +116,7 @@ def test_a_client_newer_than_all_known_releases_is_judged_by_what_is_known() -> 
 def test_what_newer_clients_may_have_dropped_is_unsure() -> None:
     newest = RELEASES.newest.apis[PRODUCE].accepted[-1]
     verdict = judge(PRODUCE, newest, RELEASES["0.9.0"], negotiates=True)
-    assert (verdict.state, "accepts older versions only" in verdict.reason) == ("unsure", True)
+    assert (verdict.state, "accepts only older versions" in verdict.reason) == ("unsure", True)
 
 
 def test_what_no_release_has_or_is_not_sure_to_take_is_no_version_in_common() -> None:
@@ -143,7 +143,7 @@ def test_what_administrators_send_is_not_said_between_brokers() -> None:
 def test_refusals_without_a_version_are_told() -> None:
     report = report_on([use(METADATA, 1)], RELEASES["4.1.1"], unjudged=2)
     assert report.exit_code == 0
-    assert report.summary[1] == '2 refusals in server logs without a version: see "Clients".'
+    assert report.summary[1] == 'Server logs contain 2 refusals without a version. See "Clients".'
     assert len(report_on([], RELEASES["4.1.1"], unjudged=1).summary) == 2
 
 
@@ -451,14 +451,14 @@ def test_what_changed_since_an_earlier_run() -> None:
         ("g", "4.1.1", "gone", "refused", None),
         ("m", "4.1.1", "other software", "ok", "ok"),
     ]
-    assert said == 'Since the earlier run: 2 clients newly refused, 2 no longer: see "Since the earlier run".'
+    assert said == 'Since the earlier run: 2 clients newly refused, 2 no longer refused. See "Since the earlier run".'
 
 
 def test_a_client_that_stays_refused_is_neither_newly_refused_nor_no_longer() -> None:
     one, other = (Client("one", "10.0.0.1", software, None) for software in ("a 1", "a 2"))
     said, rows = changes([use(PRODUCE, 1, client=one)], [use(PRODUCE, 2, client=other)], "4.1.1")
     assert rows == [("one", "4.1.1", "other software", "refused", "refused")]
-    assert said == 'Since the earlier run: 0 clients newly refused, 0 no longer: see "Since the earlier run".'
+    assert said == 'Since the earlier run: 0 clients newly refused, 0 no longer refused. See "Since the earlier run".'
 
 
 @pytest.mark.parametrize(("api", "version"), [(PRODUCE, 9), (OFFSET_COMMIT, 10)], ids=["ok", "unsure"])
@@ -546,7 +546,7 @@ def test_only_what_metrics_alone_saw_is_said_to_be_known_by_software_alone(
         [Use(Client("a", None, "x 1", None), PRODUCE, "Produce", 1, input_kind=inputs)], RELEASES["4.1.1"]
     )
     (reason,) = report.table("refused").column("reason")
-    assert str(reason).endswith(" (from metrics, by software alone)") == noted
+    assert str(reason).endswith(" (from metrics, by software only)") == noted
 
 
 @pytest.mark.parametrize(("most", "more"), [(4, 0), (3, 1)])
@@ -561,7 +561,7 @@ def test_of_too_many_rows_those_that_are_accepted_are_left_out(
         report = readiness(clients_of(*order), ("4.1.1", "4.0.0"))
         assert {*report.table("clients").column("client_id")} == expected
         assert report.table("clients").more == more
-        said = "1 row of clients, APIs and versions left out, accepted ones first."
+        said = "Omits 1 row of clients, APIs and versions, beginning with accepted versions."
         assert (said in report.summary) == bool(more)
     for refused in (1, RELEASES["4.0.0"].apis[JOIN_GROUP].accepted.stop):
         mixed = [client(JOIN_GROUP, refused, client_id="a")]
@@ -571,7 +571,7 @@ def test_of_too_many_rows_those_that_are_accepted_are_left_out(
             assert "a" in report.table("clients").column("client_id")
     least = census(clients_of(*(one | {"requests": number} for number, one in enumerate(rows))))
     assert {*least.table("clients").column("client_id")} == expected
-    said = "1 row of clients, APIs and versions left out: those with the fewest requests."
+    said = "Omits 1 row of clients, APIs and versions with the fewest requests."
     assert (said in least.summary) == bool(more)
 
 
@@ -629,17 +629,17 @@ def producing(name: str, *versions: int) -> list[Use]:
         ("4.1.1", producing("a", 1), ["The newest release before 4.1.1 that refuses none of them is 3.9.2."]),
         ("4.0.0", joining("a", 1), ["The newest release before 4.0.0 that refuses none of them is 3.9.2."]),
         ("4.0.1", joining("a", 1),
-         ["On the way to 4.0.1, do not stop at 4.0.0: 1 client that 4.0.1 accepts is refused there."]),
+         ["On the way to 4.0.1, do not stop at 4.0.0. There, 1 client that 4.0.1 accepts is refused."]),
         ("4.1.1", [*joining("a", 1), *joining("b", 0), *producing("b", 1), *joining("c", 0, 1)],
          ["The newest release before 4.1.1 that refuses none of them is 3.9.2.",
-          "On the way to 4.1.1, do not stop at 4.0.0: 2 clients that 4.1.1 accepts are refused there."]),
+          "On the way to 4.1.1, do not stop at 4.0.0. There, 2 clients that 4.1.1 accepts are refused."]),
         ("3.9.1", producing("a", 1), []),
         ("4.0.0", [*producing("a", 1), *producing("b", 13)], []),
     ],
 )  # fmt: skip
 def test_sentences_on_the_way_to_a_target(target: str, uses: list[Use], said: list[str]) -> None:
     refused = told(target, *uses).exit_code
-    advice = ['Upgrade or reconfigure these clients before the brokers: see "What to do".'] * refused
+    advice = ['Upgrade or reconfigure these clients before the brokers. See "What to do".'] * refused
     assert [*told(target, *uses).summary[1:]] == [*said, *advice]
     broker = replace(RELEASES[target], name="b:9092")
     assert [*report_on(uses, broker).summary[1:]] == advice, "its place among the releases is unknown"
@@ -666,10 +666,10 @@ def test_request_logs_alone_are_no_proof_that_nobody_is_refused(kinds: str, vers
 
 def test_refusals_of_several_targets_are_the_most_of_any() -> None:
     uses = [use(JOIN_GROUP, 1, refusals=5), use(PRODUCE, 1, refusals=2), use(METADATA, 9, refusals=9)]
-    several = "7 requests of theirs were refused already."
+    several = "7 requests of these clients were already refused."
     assert several in report_on(uses, all_of("4.1.1", "4.0.0")).summary
     assert several in report_on(uses, all_of("4.0.0", "4.1.1")).summary
-    assert "1 request of theirs was refused already." in told("4.1.1", use(PRODUCE, 1, refusals=1)).summary
+    assert "1 request of these clients was already refused." in told("4.1.1", use(PRODUCE, 1, refusals=1)).summary
 
 
 def test_the_client_with_the_worst_verdicts_of_all_targets_comes_first() -> None:
@@ -686,10 +686,10 @@ def test_the_client_with_the_worst_verdicts_of_all_targets_comes_first() -> None
     assert second.exit_code == 1, "any of them refuses it"
     assert second.summary == (
         "Kafka 4.1.1 refuses none of 1 client.",
-        "On the way to 4.1.1, do not stop at 4.0.0: 1 client that 4.1.1 accepts is refused there.",
+        "On the way to 4.1.1, do not stop at 4.0.0. There, 1 client that 4.1.1 accepts is refused.",
         "Kafka 4.0.0 refuses 1 of 1 client: a.",
         "The newest release before 4.0.0 that refuses none of them is 3.9.2.",
-        'Upgrade or reconfigure these clients before the brokers: see "What to do".',
+        'Upgrade or reconfigure these clients before the brokers. See "What to do".',
     )
     assert report_on([], all_of("4.1.1", "4.0.0"), more=3).summary == ("No clients found.",)
 
@@ -726,12 +726,12 @@ def test_what_metrics_count_beside_what_other_inputs_saw() -> None:
         ("Metadata", 0, "kgo 1", 9, 0, (), ()),
         ("Metadata", 1, None, 8, 8, ("one",), ()),
     ]
-    see = 'see "Deprecated versions that brokers count".'
-    more = f"Metrics count more requests of 4 deprecated versions than other inputs saw: {see}"
+    see = 'See "Deprecated versions counted by brokers".'
+    more = f"Metrics count more requests of 4 deprecated versions than other inputs contain. {see}"
     assert report == replace(empty, summary=("s", more), tables=(replace(COUNTED, rows=tuple(rows)),))
     assert with_counted(empty, seen, targets, RELEASES) == empty
     saw_all = with_counted(empty, [counted[1], counted[4], *seen], targets, RELEASES)
-    assert saw_all.summary == ("s", "Other inputs saw all that metrics count of deprecated versions.")
+    assert saw_all.summary == ("s", "Other inputs contain all requests with deprecated versions that metrics count.")
     alone = with_counted(empty, counted, targets, RELEASES)
     assert alone.summary == ("s", ALONE)
     assert alone.tables[0].column("seen") == [0] * 6
@@ -762,7 +762,7 @@ def test_each_change_of_clients_of_one_id() -> None:
     ]
     report = report_on(now, all_of("4.0.0", "4.1.1"), before=before)
     assert report.tables[0] == report.table("changes")
-    nameless = ("a client without id at h1", "a client without id at h2")
+    nameless = ("a client without an id at h1", "a client without an id at h2")
     assert report.table("changes").rows == (
         ("two", "4.1.1", "worse", "ok", "refused", ("a 1", "b 1"), ("a 1", "c 1"), 28),
         *((nameless[1], name, "new", None, "ok", (), (), 3) for name in ("4.0.0", "4.1.1")),
@@ -772,8 +772,8 @@ def test_each_change_of_clients_of_one_id() -> None:
         *(("lost", name, "other software", "ok", "ok", ("x 1",), (), 1) for name in ("4.0.0", "4.1.1")),
         ("two", "4.0.0", "other software", "refused", "refused", ("a 1", "b 1"), ("a 1", "c 1"), 28),
     )
-    title = 'see "Since the earlier run".'
-    assert report.summary[-1] == f"Since the earlier run: 1 client newly refused, 1 no longer: {title}"
+    title = 'See "Since the earlier run".'
+    assert report.summary[-1] == f"Since the earlier run: 1 client newly refused, 1 no longer refused. {title}"
     again = report_on(now, all_of("4.0.0"), before=now).table("changes")
     assert (again.rows, again.empty) == ((), "Nothing changed.")
     assert not [table for table in report_on(now, all_of("4.0.0")).tables if table.name == "changes"]
@@ -787,7 +787,7 @@ def test_an_earlier_run_is_compared_even_if_it_saw_nobody() -> None:
         names = [table.name for table in report.tables]
         return names[:1], tuple(one for one in report.summary if one.startswith("Since"))
 
-    since = 'Since the earlier run: {}, {} no longer: see "Since the earlier run".'
+    since = 'Since the earlier run: {}, {} no longer refused. See "Since the earlier run".'
     row = client(PRODUCE, 1)
     assert said(None, row) == (["advice"], ())
     assert said(clients_of(), row) == (["changes"], (since.format("1 client newly refused", 0),))

@@ -174,7 +174,7 @@ def test_values_of_any_length_are_kept(values: list[bytes | None]) -> None:
 
 def test_what_no_engine_knows_is_no_table() -> None:
     rows: Any = [1]
-    with pytest.raises(TypeError, match="expected a table of an engine, got list"):
+    with pytest.raises(TypeError, match="expected a table from an engine, got list"):
         collect("SELECT 1 FROM {t}", t=rows)
 
 

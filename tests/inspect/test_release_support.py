@@ -49,9 +49,9 @@ MADE = Releases(
 )
 TOO_NEW = "newer than the target, and the client was not seen to negotiate versions"
 LATER = "a future release will remove it"
-NEWER = "newer than Kafka 2.0.0, the newest release known here"
-ABSENT = "the client negotiates, but the target has no version of this API"
-OLDER = "the client negotiates, but the target accepts older versions only, which it may have dropped"
+NEWER = "newer than Kafka 2.0.0, the newest known release"
+ABSENT = "the client negotiates, but the target does not have this API"
+OLDER = "the client negotiates, but the target accepts only older versions, which the client may lack"
 SWITCH = "accepted only if unstable.api.versions.enable is set"
 OK, REFUSED = ("ok", ""), ("refused", TOO_NEW)
 UNKNOWN = ("unknown", NEWER)
@@ -159,7 +159,7 @@ def test_targets_of_one_name_are_one_unless_they_differ() -> None:
     one, same = MADE.of(answering("b", k7=range(3))), MADE.of(answering("b", k7=range(3)))
     other = MADE.of(answering("b", k7=range(2)))
     assert each_once([MADE["2.0.0"], one, same, MADE["2.0.0"]]) == [MADE["2.0.0"], one]
-    with pytest.raises(OptionError, match="two targets that differ are called b: ask each by a name of its own"):
+    with pytest.raises(OptionError, match="two different targets are named b: specify them by different names"):
         each_once([one, MADE["2.0.0"], other])
     assert each_once([one, replace(one, source="elsewhere"), one]) == [one]
     assert each_once([]) == []
@@ -176,5 +176,5 @@ def test_apis_of_brokers_and_controllers_alone() -> None:
 def test_the_releases_of_a_package() -> None:
     assert releases_of("kwire_kafka") is RELEASES
     for name in ("no_such_package", "json"):
-        with pytest.raises(OptionError, match=f"no releases in the package {name}: .+; generate it from definitions"):
+        with pytest.raises(OptionError, match=f"no releases in the package {name}: .+. Generate it from definitions"):
             releases_of(name)

@@ -528,7 +528,7 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
     assert (outer["api"], outer["forwarded"], outer["error_codes"]) == ("Envelope", False, [31])
     assert (row["api"], row["version"], row["client_id"], row["forwarded"]) == ("DescribeConfigs", 4, "inner", True)
     assert (row["outcome"], row["request"]) == ("unanswered", inner)
-    assert row["reason"] == "the response to its Envelope contains none"
+    assert row["reason"] == "the response to its Envelope contains no response"
     assert isinstance(PROTOCOL.decode_request(outer["request"]), Request)
 
 

@@ -90,20 +90,20 @@ def test_it_is_one_input_of_several(tmp_path: Path, piped: Piped) -> None:
 
 
 def test_what_is_no_input_is_said(piped: Piped, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    for data, reason in ((b"", "empty file"), (b"milk\n", "no line looks like a broker's log")):
+    for data, reason in ((b"", "empty file"), (b"milk\n", "no line looks like a broker log entry")):
         piped(data)
         assert run(["clients", STDIN, "--out", str(tmp_path)]) == 2
         told = " ".join(capsys.readouterr().err.split())
-        assert told == f"skipped -: {reason} kwire: no capture and no broker log in -"
+        assert told == f"skipped -: {reason} kwire: no captures or broker logs in -"
 
 
 def test_a_terminal_and_a_closed_one_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.TextIOWrapper(Pipe())
     stream.isatty = lambda: True  # type: ignore[method-assign]
     monkeypatch.setattr(sys, "stdin", stream)
-    assert find([STDIN]).skipped == ((STDIN, "the standard input is a terminal: pipe a capture or a log into it"),)
+    assert find([STDIN]).skipped == ((STDIN, "standard input is a terminal: pipe a capture or a log into it"),)
     monkeypatch.setattr(sys, "stdin", None)
-    assert find([STDIN]).skipped == ((STDIN, "the standard input is closed"),)
+    assert find([STDIN]).skipped == ((STDIN, "standard input is closed"),)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_terminal_and_a_closed_one_are_not_read(monkeypatch: pytest.MonkeyPatc
 )
 def test_spark_cannot_read_it(option: str, values: tuple[str, str, str, str | None]) -> None:
     name, *others = values
-    with pytest.raises(OptionError, match=f"^{option.replace('[', '.')} cannot be used with -, the standard input"):
+    with pytest.raises(OptionError, match=f"^{option.replace('[', '.')} cannot be used with standard input"):
         engine_for(name, Inputs(captures=(STDIN,)), *others)  # type: ignore[arg-type]
 
 
@@ -129,7 +129,7 @@ def test_neither_submission_nor_size_chooses_spark_for_it(monkeypatch: pytest.Mo
 def test_the_sources_of_spark_refuse_it() -> None:
     for options in ({"path": STDIN}, {"paths": f'["a.pcap", "{STDIN}"]'}):
         source = KafkaCapture(options)
-        with pytest.raises(OptionError, match="the standard input, which is read without Spark"):
+        with pytest.raises(OptionError, match="standard input, which Spark cannot read"):
             source.reader(source.schema())
     assert Options({"path": STDIN}).files() == [STDIN]
 
@@ -172,7 +172,7 @@ def test_a_cut_packet_is_reported_with_its_position(
     piped(CAPTURE[:-7])
     assert run(["clients", STDIN, "--out", str(tmp_path / "out")]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"truncated: the last packet has only \d+ bytes 1 - \d+ ", told)
+    assert re.search(r"truncated: the last packet is only \d+ bytes long 1 - \d+ ", told)
 
 
 COMMAND = [sys.executable, "-m", "kwire", "clients", STDIN, "--out"]
@@ -204,7 +204,7 @@ def test_ctrl_c_is_as_before_if_nothing_is_piped_or_another_thread_reads() -> No
         signal.raise_signal(signal.SIGINT)
         raise KeyError
     assert signal.getsignal(signal.SIGINT) is before
-    assert told.getvalue() == "interrupted: reporting what was captured; interrupt again to stop\n"
+    assert told.getvalue() == "interrupted: reporting what was captured. Interrupt again to stop\n"
 
 
 def test_a_writer_that_is_interrupted_with_this_process_is_read_to_its_end(tmp_path: Path) -> None:

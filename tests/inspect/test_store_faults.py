@@ -116,7 +116,7 @@ def test_an_archive_for_which_the_disk_has_no_room(store: Store, monkeypatch: py
     assert good["a.log"] == 50
     (told,) = reasons.values()
     assert told.startswith("No space left on device in ")
-    assert told.endswith(", to decompress it: set TMPDIR to a folder with room")
+    assert told.endswith(" while decompressing: set TMPDIR to a folder with space")
 
 
 def full_disk() -> BinaryIO:

@@ -393,11 +393,15 @@ def test_an_object_with_a_secret_in_its_key_is_listed_and_not_read(store: Store)
     for call in calls:
         with pytest.raises(StoreError) as told:
             call()
-        assert told.value.strerror == ("its key may have a secret, which tables would show: copy it to another name")
+        assert told.value.strerror == (
+            "its key may contain a secret, which tables would show: copy the object to another key"
+        )
     assert store.asked == []
 
 
-SECRET = "an address with a password, or with a query that may have a secret, cannot be given: tables show it"
+SECRET = (
+    "an address with a password, or with a query that may contain a secret, is not accepted because tables show it"
+)
 
 
 @pytest.mark.parametrize(
@@ -446,7 +450,7 @@ def test_names_have_a_store_and_the_scheme_in_lower_case(store: Store, monkeypat
     assert (found.path(), found.path("")) == ("/a/B", "/")
     monkeypatch.setattr(stores, "file_system", lambda scheme, authority: (store, "box"))
     found.check()
-    with pytest.raises(ValueError, match=r"^s3:///a: which bucket or host\? Write s3://NAME/PATH$"):
+    with pytest.raises(ValueError, match=r"^s3:///a: no bucket or host: write s3://NAME/PATH$"):
         RemotePlace("s3:///a")
     assert RemotePlace("abfss://box@account/a").path() == "box/a"
     assert sorted(place("s3://box/e/f/g").siblings()) == ["_g", "g"]

@@ -107,7 +107,7 @@ def test_a_table_of_an_older_kwire_is_no_all_clear(call: Call, tmp_path: Path, c
     (tmp_path / "old" / "clients" / "_kwire").write_bytes(b"")
     code, told, _ = call(command, tmp_path / "old", "--min-coverage", 0)
     assert code == 4
-    assert "was written by an older kwire: clients may be missing" in " ".join(told.split())
+    assert "INCOMPLETE: clients may be missing. A table does not record" in " ".join(told.split())
 
 
 def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(call: Call, tmp_path: Path) -> None:
@@ -236,11 +236,11 @@ def test_of_a_table_some_rows_are_read_at_a_time(tmp_path: Path) -> None:
 def test_what_tables_cannot_answer(call: Call, tmp_path: Path, inputs: Path) -> None:
     table = written(tmp_path / "tables", "clients", some(client()))
     for command in ("tables", "offsets"):
-        assert f"{table} is a table: {command} reads captures and logs" in call(command, table)[1]
+        assert f"{table} is a table, but {command} reads captures and logs" in call(command, table)[1]
     assert "--ports and --start cannot be used with" in call("clients", table, "--start", 1, "--ports", 9092)[1]
-    assert "give either tables or captures and logs" in call("clients", table, inputs)[1]
+    assert "specify either tables, or captures and logs" in call("clients", table, inputs)[1]
     written(tmp_path / "tables", "others", some(client()))
-    assert "are tables of the same kind: name one of them" in call("clients", tmp_path / "tables")[1]
+    assert "are tables of the same kind: specify only one of them" in call("clients", tmp_path / "tables")[1]
 
 
 @pytest.mark.parametrize("engine", ["local"])
@@ -251,11 +251,11 @@ def test_broken_tables_are_one_line(call: Call, tmp_path: Path, engine: str) -> 
     parquet.write_table(some(client()).set_column(place, "requests", pa.array(["many"])), file)
     code, told, _ = call("clients", table, "--engine", engine)
     assert (code, told.count("\n")) == (3, 1)
-    assert "not a table of kwire" in told
+    assert "not a table that kwire wrote" in told
     file.write_bytes(file.read_bytes()[:100] + file.read_bytes()[-8:])
     code, told, _ = call("clients", table, "--engine", engine)
     assert (code, told.count("\n")) == (2, 1)
-    assert "no capture and no broker log in" in told
+    assert "no captures or broker logs in" in told
 
 
 @pytest.mark.parametrize(
@@ -271,7 +271,7 @@ def test_values_that_no_table_has_are_named(call: Call, tmp_path: Path, name: st
     parquet.write_table(rows.set_column(schema.get_field_index(name), schema.field(name), values), file)
     code, told, _ = call("clients", table, "--engine", "local")
     assert (code, told.count("\n")) == (3, 1)
-    assert f"not a table of kwire: {name} is " in told
+    assert f"not a table that kwire wrote: {name} is " in told
 
 
 def test_a_marker_says_what_was_skipped(call: Call, tmp_path: Path) -> None:

@@ -83,13 +83,13 @@ def test_two_saved_answers_of_one_name(tmp_path: Path) -> None:
         apis = [{"api_key": 1, "min_version": 0, "max_version": number}]
         Path(files[-1]).write_text(json.dumps({"broker": "localhost:9092", "apis": apis}))
     assert [target.name for target in find_targets(files[:2])] == ["localhost:9092"]
-    with pytest.raises(OptionError, match="two targets that differ are called localhost:9092"):
+    with pytest.raises(OptionError, match="two different targets are named localhost:9092"):
         find_targets(files)
 
 
 def test_two_targets_of_one_name_are_told_before_anything_is_read() -> None:
     other = RELEASES.of(BrokerAnswer(name=VENDOR.name, apis={FETCH: range(4, 13)}))
-    with pytest.raises(OptionError, match="two targets that differ are called v:1"):
+    with pytest.raises(OptionError, match="two different targets are named v:1"):
         readiness(None, ["4.1.1", VENDOR, other])  # type: ignore[arg-type]
 
 
@@ -196,7 +196,7 @@ def test_brokers_are_asked_with_the_configuration_and_nothing_else_is(
     assert find_targets(["b:2"])[0].name == "b:2"
     assert asked[2:] == [("b:2", None)]
     for config in ("", "login"):
-        with pytest.raises(OptionError, match="--target-config is for a target HOST:PORT"):
+        with pytest.raises(OptionError, match="--target-config needs a target HOST:PORT"):
             find_targets(["4.1.1", str(saved)], config)
     with pytest.raises(OptionError, match="target down:1: refused"):
         find_targets(["4.1.1", "down:1"])

@@ -174,7 +174,7 @@ def test_records_of_each_partition_have_their_source_and_offset(tmp_path: Path) 
     batch = pa.RecordBatch.from_arrays(columns, ["topic", "partition", "offset", "micros", "key", "value"])
     found = [row for made in topic.packet_rows(ETHERNET, [batch]) for row in made.to_pylist()]
     seen = [(row["source"], row["position"], row["time"], row["packets"], row["problem"]) for row in found]
-    no_time = "neither key nor timestamp of this record is a time that is possible"
+    no_time = "neither the key nor the timestamp of this record is a plausible time"
     assert seen == [
         ("t-0", 7, EPOCH + timedelta(seconds=5), None, None),
         ("t-1", 7, EPOCH + timedelta(microseconds=1_700_000_000_123_456), None, None),

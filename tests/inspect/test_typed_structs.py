@@ -52,7 +52,7 @@ BYTES = st.none() | st.binary(max_size=40)
 
 
 def newer(name: str) -> str:
-    return f"{name} 99 is newer than Kafka {RELEASES.newest.name}, the newest release known here"
+    return f"{name} 99 is newer than Kafka {RELEASES.newest.name}, the newest known release"
 
 
 def batch(schema: pa.Schema, *rows: dict[str, Any]) -> pa.RecordBatch:

@@ -415,7 +415,7 @@ def test_an_interrupted_command_has_the_exit_code_of_a_shell(run: Any, monkeypat
 
 
 NEWER = HeartbeatRequest.VALID_VERSIONS.stop
-NEWEST = f"Kafka {RELEASES.newest.name}, the newest release known here"
+NEWEST = f"Kafka {RELEASES.newest.name}, the newest known release"
 
 
 def newer_payload(api_key: int = 12) -> bytes:

@@ -328,7 +328,7 @@ def test_api_keys_have_names() -> None:
 
 
 def test_why_a_version_is_unknown() -> None:
-    newest = f"Kafka {RELEASES.newest.name}, the newest release known here"
+    newest = f"Kafka {RELEASES.newest.name}, the newest known release"
     last = FetchRequest.VALID_VERSIONS[-1]
     assert PROTOCOL.unknown(1, last) == ""
     assert PROTOCOL.unknown(1, last + 1) == f"Fetch {last + 1} is newer than {newest}"
@@ -346,7 +346,7 @@ def test_no_known_version_is_unknown() -> None:
 def test_a_package_without_releases_names_its_newest_version() -> None:
     name = CLOCKWORK.api_name(CLOCKWORK.api_keys[0])
     last = CLOCKWORK.request(CLOCKWORK.api_keys[0]).VALID_VERSIONS[-1]
-    reason = f"{name} {last + 1} is newer than {last}, the newest version known here"
+    reason = f"{name} {last + 1} is newer than {last}, the newest known version"
     assert CLOCKWORK.unknown(CLOCKWORK.api_keys[0], last + 1) == reason
     assert CLOCKWORK.unknown(999, 0) == "API key 999 is not in this protocol"
 

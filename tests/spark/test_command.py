@@ -35,4 +35,4 @@ def test_an_unknown_format_is_found_before_anything_is_read(
     monkeypatch.setattr(read, "read_exchanges", lambda *_, **__: pytest.fail("read"))
     log = str(DATA / "request_logs" / "3.9.1.log.gz")
     assert run(["clients", log, "--table-format", "parkett", "--out", str(tmp_path)]) == 2
-    assert "--table-format parkett: Spark has no such format" in capfd.readouterr().err
+    assert "--table-format parkett: not supported by Spark" in capfd.readouterr().err

@@ -75,7 +75,7 @@ def test_engines_agree(
         out = str(tmp_path / engine)
         code = run([command, str(given), *OPTIONS.get(command, []), "--engine", engine, "--out", out, "-q"])
         told[engine] = code, [" ".join(text.replace(out, "OUT").split()) for text in capsys.readouterr()]
-    assert str(told["local"]).replace("Read without Spark.", "Read by Spark.") == str(told["spark"])
+    assert str(told["local"]).replace("Engine: local.", "Engine: Spark.") == str(told["spark"])
     local, of_spark = tables(tmp_path / "local"), tables(tmp_path / "spark")
     assert local.keys() == of_spark.keys()
     for name, rows in local.items():
@@ -165,7 +165,7 @@ def test_nothing_but_python_is_needed_and_nothing_is_imported_before_it_is(tmp_p
     ran = subprocess.run([sys.executable, "-c", WITHOUT, *arguments], capture_output=True, text=True, env={})
     assert (ran.returncode, ran.stderr.strip()) == (1, "")
     assert "Kafka 4.1.1 refuses 1 of" in ran.stdout
-    assert "Read without Spark." in ran.stdout
+    assert "Engine: local." in ran.stdout
     assert {path.stat().st_mode & 0o077 for path in (tmp_path / "out", *tmp_path.rglob("out/*"))} == {0}
     assert (tmp_path / "out" / "clients" / "_kwire").exists()
 

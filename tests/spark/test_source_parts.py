@@ -235,7 +235,7 @@ def test_the_reader_of_a_source(options: dict[str, str], kind: type, columns: pa
 @pytest.mark.parametrize("paths", ['["-"]', '["a.pcap", "-"]'])
 def test_a_source_refuses_what_workers_cannot_read_and_what_it_does_not_have(paths: str) -> None:
     for source in (Given({"paths": paths}), KafkaPackets({"paths": paths})):
-        with pytest.raises(OptionError, match="the standard input, which is read without Spark: write it to a file"):
+        with pytest.raises(OptionError, match="standard input, which Spark cannot read: write it to a file"):
             source.reader(spark_schema(FEW if isinstance(source, Given) else PACKETS))
     with pytest.raises(OptionError, match="standard input"):
         KafkaPackets({"paths": paths}).streamReader(spark_schema(PACKETS))
@@ -243,7 +243,7 @@ def test_a_source_refuses_what_workers_cannot_read_and_what_it_does_not_have(pat
     for make in makes:
         with pytest.raises(OptionError, match="unknown option 'nope'"):
             make(Given({"path": "a", "nope": "1"}))
-    with pytest.raises(ValueError, match="there is no column 'nope'"):
+    with pytest.raises(ValueError, match="unknown column 'nope'"):
         Given({"path": "a"}).reader(spark_schema(pa.schema([("nope", pa.string())])))
 
 
@@ -272,7 +272,7 @@ def test_packets_of_a_file_are_read_with_the_columns_that_are_asked_for(tmp_path
 
 def test_a_stream_is_of_files_of_this_machine() -> None:
     for paths in ('["s3://b/a"]', '["a", "s3://b/a"]'):
-        with pytest.raises(OptionError, match="s3://b/a: a stream reads files of this machine: copy captures"):
+        with pytest.raises(OptionError, match=r"s3://b/a: a stream reads only local files. Copy captures"):
             PacketStream(Options({"paths": paths}), spark_schema(PACKETS))
     with pytest.raises(OptionError, match="filesAtOnce must be a whole number, 1 or more"):
         PacketStream(Options({"path": "a", "filesAtOnce": "0"}), spark_schema(PACKETS))

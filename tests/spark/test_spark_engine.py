@@ -63,7 +63,7 @@ def test_a_session_starts_once_and_is_checked_before_anything_is_read(
     assert started == []
     assert made.session is made.session
     assert started == [("local[3]", brief), ("session 1", "orc"), *[("session 1", out)] * ("://" in out)]
-    assert made.told == "Read by Spark."
+    assert made.told == "Engine: Spark."
 
 
 def test_without_java_the_other_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_a_format_that_spark_lacks_is_wrong_usage() -> None:
     engine._check_format(found, "orc")
     lookup.assert_called_once_with("orc", found._jsparkSession.sessionState().conf())
     lookup.side_effect = Py4JJavaError("", MagicMock())
-    with pytest.raises(OptionError, match=r"^--table-format delta: Spark has no such format; try parquet"):
+    with pytest.raises(OptionError, match=r"^--table-format delta: not supported by Spark. Try parquet"):
         engine._check_format(found, "delta")
 
 

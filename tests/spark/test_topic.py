@@ -14,10 +14,10 @@ from kwire.command import main as run
     ("arguments", "told"),
     [
         ([], "--topic needs --bootstrap-server"),
-        (["--bootstrap-server", "a:1", "--link-type", "77"], "--link-type 77 is unknown"),
+        (["--bootstrap-server", "a:1", "--link-type", "77"], "unknown --link-type 77"),
         (["--bootstrap-server", "a:1", "--topic-config", "missing"], "--topic-config missing: "),
-        (["--bootstrap-server", "a:1", "--connector", "."], "this folder has no jar"),
-        (["--bootstrap-server", "a:1"], "name a folder with its jars by --connector"),
+        (["--bootstrap-server", "a:1", "--connector", "."], "this folder contains no jar"),
+        (["--bootstrap-server", "a:1"], "Specify a folder with its jars by --connector"),
     ],
 )
 def test_wrong_usage(

@@ -43,7 +43,7 @@ LONGEST = 300.0
         ([".", "--target", "4.9"], "unknown release '4.9'"),
         ([".", "--target", "4.1", "--owners", "missing.csv"], "owners missing.csv: No such file"),
         ([".", "--owners", "some.csv"], "--owners needs --target"),
-        ([".", "--target", "4.1", "--table-format", "csv"], "--target needs a table in Parquet"),
+        ([".", "--target", "4.1", "--table-format", "csv"], "--target needs a local Parquet table"),
     ],
 )
 def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], told: str) -> None:
@@ -203,7 +203,7 @@ def test_a_page_follows_each_batch_and_the_last_page_has_all(
     assert done == [*pages[: len(looks)], *[ended] * ended.startswith("after"), "at stop", len(batches)]
     told = capsys.readouterr().err
     packets = sum(one["numInputRows"] for one in batches)
-    assert f"{packets:,} packets in {len(batches)} batch{'es' if batches[1:] else ''}; the table is" in told
+    assert f"Read {packets:,} packets in {len(batches)} batch{'es' if batches[1:] else ''} into the table" in told
     assert told.count("dropped 3 packets while capturing") == 1
 
 
@@ -241,7 +241,7 @@ def test_it_names_what_it_watches_and_whether_it_reads_or_waits(capsys: pytest.C
     progress = ProgressPrinter(Console(stderr=True, width=40))
     folder = "captures in /Some/[red]folder[/x]"
     progress.begin(folder, "page is kwire-out/readiness.html")
-    assert capsys.readouterr().err == f"Watching {folder}; the page is kwire-out/readiness.html\n"
+    assert capsys.readouterr().err == f"Watching {folder}. The page is kwire-out/readiness.html\n"
     assert progress.doing(folder, reading=True) == f"Reading {folder} …"
     assert progress.doing(folder, reading=False) == f"Waiting for {folder} …"
     progress.batches, progress.packets = 1, 20
@@ -259,7 +259,7 @@ def test_with_a_target_it_keeps_page_and_metrics_and_tells_who_is_refused(
     command = ["watch", str(folder), "--once", "--out", str(out), "--settled", "0"]
     assert run([*command, "--target", "4.0.0", "--target", "4.1.1"]) == 0
     told = capsys.readouterr().err
-    assert f"Watching captures in {folder}; the page is {out}/readiness.html\n" in told
+    assert f"Watching captures in {folder}. The report page is {out}/readiness.html\n" in told
     assert told.count("refused by 4.0.0 ") == 1
     assert told.count("refused by 4.1.1 ") == 1
     page = (out / "readiness.html").read_text()

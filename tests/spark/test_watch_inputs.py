@@ -70,7 +70,7 @@ def test_what_is_watched(made: list[Any], arguments: list[str], expected: tuple[
     assert made == [expected]
 
 
-ONE_INPUT = "name what to watch: either a folder, or --interface, or --topic"
+ONE_INPUT = "specify exactly one of FOLDER, --interface and --topic"
 
 
 @pytest.mark.parametrize(
@@ -80,15 +80,15 @@ ONE_INPUT = "name what to watch: either a folder, or --interface, or --topic"
         (["captures", "--topic", "t"], ONE_INPUT),
         (["captures", "-i", "a"], ONE_INPUT),
         (["-i", "a", "--topic", "t"], ONE_INPUT),
-        (["-i", "a", "--master", "spark://b:7077"], "--interface captures on this machine: leave out --master"),
-        (["-i", "a", "--once"], "--once is for a folder or a topic: with --interface, say how long with --for"),
+        (["-i", "a", "--master", "spark://b:7077"], "--interface captures on this machine: omit --master"),
+        (["-i", "a", "--once"], "--once cannot be used with --interface: use --for to set how long to capture"),
         (["captures", "--owners", "o.csv"], "--owners needs --target"),
         (["captures", "--for", "10"], "the option --for must be a time, such as 90s, 10m or 1h, not '10'"),
         (["-i", "a", "--disk", "0"], "the option --disk must be a size of at least one byte"),
         (["captures", "--key-log", "missing"], "the key log missing cannot be read"),
-        (["captures", "--protocol", "kwire_none"], "the option protocol must be an installed package of kwirec"),
+        (["captures", "--protocol", "kwire_none"], "the option protocol must name a package that kwirec generated"),
         (["captures", "--out", "s3://a:b@c/d"], "an address with a password"),
-        (["captures", "--target", "4.1", "--table-format", "csv"], "--target needs a table in Parquet"),
+        (["captures", "--target", "4.1", "--table-format", "csv"], "--target needs a local Parquet table"),
     ],
 )
 def test_what_cannot_be_watched_is_told_before_spark_starts(
@@ -169,7 +169,7 @@ def test_interfaces_are_captured_to_files_that_are_removed_after_they_were_read(
 def test_spark_does_not_capture_its_own_traffic(capture: Any, own: str) -> None:
     with pytest.raises(OptionError) as raised:
         InterfacesInput(["eth0", own, "lo"], "", 64, 1)
-    assert str(raised.value).startswith(f"Spark's own traffic is on {own}: name the brokers' ports with --ports, or")
+    assert str(raised.value).startswith(f"Spark's own traffic is on {own}: specify the broker ports with --ports, or")
     assert not capture.called
     InterfacesInput([own], "tcp port 9092", 64, 1)
     InterfacesInput(["eth0"], "", 64, 1)
@@ -188,9 +188,9 @@ def test_a_folder_that_is_none_cannot_be_watched(tmp_path: Path) -> None:
     [
         ((None, None, 1, None), "--topic needs --bootstrap-server HOST:PORT"),
         (("", None, 1, None), "--topic needs --bootstrap-server HOST:PORT"),
-        (("b:1", None, 7, None), r"--link-type 7 is unknown, expected one of 0, 1, "),
+        (("b:1", None, 7, None), r"unknown --link-type 7, expected one of 0, 1, "),
         (("b:1", "none", 1, None), "--topic-config none: .*No such file"),
-        (("b:1", None, 1, "."), "--connector .: this folder has no jar"),
+        (("b:1", None, 1, "."), "--connector .: this folder contains no jar"),
     ],
 )
 def test_a_topic_that_cannot_be_read(
@@ -312,6 +312,6 @@ def test_sigint_is_not_left_to_spark(
     assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
     spark.stop.assert_called_once_with()
     told = capsys.readouterr().err
-    assert f"0 packets in 0 batches; the table is {out}/clients" in told.replace("\n", "")
+    assert f"Read 0 packets in 0 batches into the table {out}/clients" in told.replace("\n", "")
     trigger = {"availableNow": True} if given == ["--once"] else {"processingTime": "1.0 seconds"}
     assert spark.query.trigger.call_args == call(**trigger)

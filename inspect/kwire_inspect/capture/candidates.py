@@ -1,4 +1,4 @@
-"""Finds the next packet of a pcap file by checking all positions of a buffer at once, where many are candidates."""
+"""Finds the next packet of a pcap file among many candidates by checking all positions of a buffer at once."""
 
 from __future__ import annotations
 

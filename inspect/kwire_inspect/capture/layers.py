@@ -32,7 +32,7 @@ HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0
 EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
 MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
 """Bits of the IPv4 fragment field: more fragments, don't fragment, and the fragment offset."""
-BAD = "IP headers that contradict themselves"
+BAD = "inconsistent IP headers"
 VXLAN_PORTS, VXLAN_GPE_PORT, GENEVE_PORT, MPLS_PORT = {4789, 8472}, 4790, 6081, 6635
 TUNNEL_PORTS = VXLAN_PORTS | {VXLAN_GPE_PORT, GENEVE_PORT}
 """UDP ports of tunnels with eight-byte headers."""
@@ -78,7 +78,7 @@ def llc(walk: Walk) -> str:
         raise UnreadError("802.2 LLC")
     at = walk.take(5)
     if walk.buffer[at : at + 3] not in ETHERNET_IN_SNAP:
-        raise UnreadError("SNAP of a vendor")
+        raise UnreadError("vendor-specific SNAP")
     return after_type(walk.number(at + 3))
 
 
@@ -255,13 +255,13 @@ def gre(walk: Walk) -> str:
     at = walk.take(4)
     flags, kind = walk.number(at), walk.number(at + 2)
     if flags & ROUTING or flags & 7 > 1:
-        raise UnreadError("GRE of an unknown kind", hidden=True)
+        raise UnreadError("unknown kind of GRE", hidden=True)
     acknowledged = ACKNOWLEDGED if flags & 7 else 0
     walk.take(4 * sum(1 for flag in (CHECKSUM, KEY, SEQUENCE, acknowledged) if flags & flag))
     if kind == 0x88BE and not flags & SEQUENCE:
         return "ethernet"  # ERSPAN I has no header of its own
     if not kind or walk.at >= walk.end:
-        raise UnreadError("GRE without contents")
+        raise UnreadError("empty GRE")
     return after_type(kind)
 
 
@@ -269,7 +269,7 @@ def erspan(walk: Walk) -> str:
     """Read an ERSPAN II header [draft-foschiano-erspan]."""
     at = walk.take(8)
     if walk.buffer[at] >> 4 != 1:
-        raise UnreadError("ERSPAN of an unknown version", hidden=True)
+        raise UnreadError("unknown version of ERSPAN", hidden=True)
     return "ethernet"
 
 
@@ -277,7 +277,7 @@ def erspan3(walk: Walk) -> str:
     """Read an ERSPAN III header [draft-foschiano-erspan]."""
     at = walk.take(12)
     if walk.buffer[at] >> 4 != 2:
-        raise UnreadError("ERSPAN of an unknown version", hidden=True)
+        raise UnreadError("unknown version of ERSPAN", hidden=True)
     kind = walk.number(at + 10)
     if kind & 1:
         walk.take(8)

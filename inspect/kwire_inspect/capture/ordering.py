@@ -69,7 +69,7 @@ class TcpStream:
     held: list[tuple[int, int, Packet]] = field(default_factory=list)
 
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
-        """Begin this direction with its first packet, which has ``size`` bytes from ``seq`` on.
+        """Begin this direction with its first packet, which contains ``size`` bytes starting at ``seq``.
 
         Earlier bytes that the other side does not yet have are missing if the handshake was captured. Otherwise they
         were sent before the capture. A single byte that the other side already has is a keep-alive probe [RFC 9293,

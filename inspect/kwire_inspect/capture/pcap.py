@@ -229,7 +229,7 @@ def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> i
     if at < len(window.buffer):
         report.add(place, f"invalid {mark.name} size {size}: reading continues at the next valid {mark.name}", "size")
         return at
-    report.add(place, f"truncated: the last {mark.name} has only {window.base + at - place} bytes")
+    report.add(place, f"truncated: the last {mark.name} is only {window.base + at - place} bytes long")
     return -1
 
 

@@ -84,7 +84,7 @@ def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[Non
             elif kind in (SIMPLE_PACKET, OLD_PACKET):
                 record = _other(buffer, at, kind, size, order, interfaces, time)
                 if record is None:
-                    report.add(base + at, f"a packet block of type {kind} that contradicts its section")
+                    report.add(base + at, f"a packet block of type {kind} is inconsistent with its section")
                 else:
                     seen, begin, captured, length, link = record
                     time = seen if 0 <= seen < LATEST else _instead(seen, time, base + at, report)
@@ -175,8 +175,8 @@ def _other(
 
 def _wrong(number: int, interfaces: list[_Interface], captured: int, room: int) -> str:
     if number >= len(interfaces):
-        return f"a packet of interface {number}: the section describes {len(interfaces)}"
-    return f"a packet of {captured} bytes in a block with room for {room}"
+        return f"a packet refers to interface {number}, but the section describes only {len(interfaces)}"
+    return f"a packet of {captured} bytes in a block that can hold {room}"
 
 
 def _mark(order: str) -> Mark:

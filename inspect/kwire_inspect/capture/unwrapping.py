@@ -83,8 +83,8 @@ class Datagram:
     ``position``. ``size`` is the packet size in bytes, or 0 until the last fragment arrives. ``ranges`` are the parts
     of ``data`` that have arrived.
 
-    ``differs`` says whether fragments contradict each other, in which case the first one counts. ``repeated`` says
-    whether a packet with the same key was completed shortly before, as when a capture sees each packet twice.
+    ``differs`` says whether fragments contradict each other, in which case the first fragment is used. ``repeated``
+    says whether a packet with the same key was completed shortly before, as when a capture sees each packet twice.
     """
 
     key: Key

@@ -64,7 +64,8 @@ def describe_os_error(error: OSError) -> str:
     place = error.filename if isinstance(error.filename, str) and error.filename else ""
     reason = (error.strerror or str(error)).lower()
     if error.errno in (ENOSPC, EDQUOT):
-        reason += f": free some{'' if place else ' there or in ' + gettempdir()}, or choose another folder with --out"
+        where = "" if place else f" there or in {gettempdir()}"
+        reason += f": free some space{where}, or choose another folder with --out"
     return f"{place or 'the output folder'}: {reason}"
 
 

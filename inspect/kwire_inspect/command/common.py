@@ -212,7 +212,7 @@ def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
 
 
 def with_inputs(
-    out_help: str = "Output directory; reports and tables of earlier runs are replaced.",
+    out_help: str = "Output directory. Replaces reports and tables of earlier runs.",
     *,
     stored: Sequence[str] = (),
 ) -> Callable[[Command], Command]:
@@ -227,11 +227,11 @@ def with_inputs(
         click.option(
             "--mode",
             type=click.Choice(["permissive", "failfast"]),
-            help="Report broken input (permissive, the default) or stop at the first (failfast).",
+            help="Report broken input (permissive, the default), or stop at the first occurrence (failfast).",
         ),
-        click.option("--time-zone", metavar="ZONE", help="Time zone of logs, e.g. Europe/Berlin; default: UTC."),
-        click.option("--end", metavar="TIME", help="Skip data from this time on."),
-        click.option("--start", metavar="TIME", help="Skip data from before this time, e.g. 2026-11-21T16:30."),
+        click.option("--time-zone", metavar="ZONE", help="Time zone of the logs, e.g. Europe/Berlin. [default: UTC]"),
+        click.option("--end", metavar="TIME", help="Skip data at or after this time."),
+        click.option("--start", metavar="TIME", help="Skip data before this time, e.g. 2026-11-21T16:30."),
         PROTOCOL,
         KEY_LOG,
         PORTS,
@@ -294,10 +294,10 @@ def only_writer(out: str) -> Iterator[None]:
         with TemporaryFile(dir=out) as probe:
             probe.write(bytes(PROBED))
     except OSError as error:
-        raise OptionError(f"{out}: cannot write here: {error.strerror}: choose another folder with --out") from None
+        raise OptionError(f"{out}: cannot write here: {error.strerror}. Choose another folder with --out") from None
     with claimed(Path(out)) as is_ours:
         if is_ours is False:
-            raise OptionError(f"{out}: another kwire is writing to this folder: choose another with --out")
+            raise OptionError(f"{out}: another kwire process is writing to this folder. Choose another with --out")
         try:
             yield
         finally:
@@ -314,18 +314,18 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
 
     path = inputs.tables[0].path
     if not wanted:
-        raise OptionError(f"{path} is a table: {command} reads captures and logs")
+        raise OptionError(f"{path} is a table, but {command} reads captures and logs")
     if options:
         given = " and ".join(f"--{name.replace('_', '-')}" for name in sorted(options))
-        raise OptionError(f"{given} cannot be used with {path}, a table: use it when the table is written")
+        raise OptionError(f"{given} cannot be used with the table {path}: use it when writing the table")
     first = [table for table in inputs.tables if table.kind == wanted[0]]
     problems = [table for table in of_clients(inputs.tables) if table.kind == "problems"]
     folders = [Path(table.path).parent for table in first]
     if not first:
-        raise OptionError(f"{command} needs the table {wanted[0]}, which `kwire tables` writes: found {path}")
+        raise OptionError(f"{command} needs the table {wanted[0]}, which `kwire tables` writes, but found {path}")
     if len(folders) != len({*folders}):
         several = " and ".join(table.path for table in first)
-        raise OptionError(f"{several} are tables of the same kind: name one of them")
+        raise OptionError(f"{several} are tables of the same kind: specify only one of them")
     runs = {(table.origin.written, Path(table.path).parent) for table in first if table.origin.written}
     others = [
         table
@@ -352,5 +352,5 @@ def _find_inputs(paths: Sequence[str], progress: Console, failfast: bool) -> Inp
         path, reason = next(file for file in inputs.skipped if file[0] in inputs.unreadable)
         raise BrokenInputError(path, None, reason)
     if not inputs:
-        raise OptionError(f"no capture and no broker log in {', '.join(paths)}")
+        raise OptionError(f"no captures or broker logs in {', '.join(paths)}")
     return inputs

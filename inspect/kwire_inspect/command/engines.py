@@ -145,15 +145,16 @@ def engine_for(
     if name == SPARK:
         needing.append("--engine spark")
     if processes and needing:
-        raise OptionError(f"--processes cannot be used with {needing[0]}, which needs Spark: see --master")
+        raise OptionError(f"--processes cannot be used with {needing[0]}, which needs Spark: use --master instead")
     if name == LOCAL and needing:
         raise OptionError(f"--engine local cannot be used with {needing[0]}, which needs Spark")
     if inputs.has_standard_input:
         if needing:
-            raise OptionError(f"{needing[0]} cannot be used with -, the standard input: write it to a file first")
+            raise OptionError(f"{needing[0]} cannot be used with standard input (-): write the input to a file first")
         return LocalEngine()
     if name == AUTO and not processes:
-        needing += [f"the variable {one}" for one in ("MASTER", "PYSPARK_GATEWAY_PORT") if one in os.environ]
+        variables = [name for name in ("MASTER", "PYSPARK_GATEWAY_PORT") if name in os.environ]
+        needing += [f"the environment variable {name}" for name in variables]
     if not needing:
         return LocalEngine(processes or processes_for(inputs.size))
     engine = other_engine(SPARK, needing[0])
@@ -163,7 +164,7 @@ def engine_for(
 class LocalEngine:
     """Engine that runs on this machine. It keeps tables in DuckDB and writes them as Parquet."""
 
-    told = "Read without Spark."
+    told = "Engine: local."
 
     def __init__(self, processes: int = 1) -> None:
         from kwire_inspect.readers import leave_out_pandas, tune_worker

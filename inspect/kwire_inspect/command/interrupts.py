@@ -28,7 +28,7 @@ def forward_sigint_to_writer(paths: Sequence[str], progress: Console) -> Iterato
 
     def interrupted(*_: object) -> None:
         signal.signal(signal.SIGINT, previous)
-        progress.print("interrupted: reporting what was captured; interrupt again to stop", highlight=False)
+        progress.print("interrupted: reporting what was captured. Interrupt again to stop", highlight=False)
 
     signal.signal(signal.SIGINT, interrupted)
     try:

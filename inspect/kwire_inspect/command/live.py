@@ -129,7 +129,7 @@ def live_report(
 
     if "://" in out or table_format != PARQUET:
         raise OptionError(
-            "--target needs a table in Parquet on this machine: leave out --table-format, or change --out"
+            "--target needs a local Parquet table: omit --table-format, or choose a local folder with --out"
         )
     releases = releases_of(protocol.package)
     whose = Owners.read(owners) if owners else None

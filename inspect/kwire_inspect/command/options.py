@@ -10,7 +10,10 @@ from kwire_inspect.reports.formats import FORMATS
 from kwire_inspect.reports.text import visible
 
 TABLE_FORMAT = click.option(
-    "--table-format", default=PARQUET, show_default=True, help="Format of tables, any that Spark can write."
+    "--table-format",
+    default=PARQUET,
+    show_default=True,
+    help="Format of the tables. Accepts any format that Spark can write.",
 )
 MASTER = click.option("--master", metavar="URL", help="Spark master. [default: all cores of this machine]")
 ENGINE = click.option(
@@ -24,20 +27,18 @@ PROCESSES = click.option(
     "--processes",
     type=click.IntRange(1),
     metavar="NUMBER",
-    help="Processes that read, with --engine local. [default: one for each processor if inputs are large]",
+    help="Number of processes of --engine local. [default: up to one per processor, depending on the input size]",
 )
-PORTS = click.option(
-    "--ports", metavar="PORTS", help="Ports of brokers, such as 9092,19092. Other ports are ignored."
-)
+PORTS = click.option("--ports", metavar="PORTS", help="Broker ports, such as 9092,19092. Other ports are ignored.")
 KEY_LOG = click.option(
     "--key-log",
     metavar="FILE",
-    help="Key log (SSLKEYLOGFILE) with the secrets to decrypt TLS connections in captures.",
+    help="Key log (SSLKEYLOGFILE) with secrets for decrypting TLS connections in captures.",
 )
 PROTOCOL = click.option(
     "--protocol",
     metavar="PACKAGE",
-    help="Generated package that defines the messages, such as of a fork. [default: kwire_kafka]",
+    help="Generated package that defines the messages, for example of a fork. [default: kwire_kafka]",
 )
 RELEASES = click.option(
     "--releases", metavar="PACKAGE", help="Package with the known releases. [default: the package of --protocol]"
@@ -66,12 +67,12 @@ FORMAT = click.option(
     type=click.Choice(("text", *FORMATS)),
     default="text",
     show_default=True,
-    help="Output format of the terminal. It does not change the files in --out.",
+    help="Format of the terminal output. It does not affect the files in --out.",
 )
 OWNERS = click.option(
     "--owners",
     metavar="FILE",
-    help="CSV of the owners of clients, with the column owner and any of client_id, address, software, principal.",
+    help="CSV file of client owners, with the column owner and any of client_id, address, software and principal.",
 )
 COVERAGE = click.option(
     "--min-coverage",
@@ -79,6 +80,6 @@ COVERAGE = click.option(
     default=MIN_COVERAGE,
     show_default=True,
     metavar="PERCENT",
-    help="Share of the bytes and of the connections in captures below which the exit code is 4.",
+    help="Minimum percentage of captured bytes and connections to read. If less is read, exit code 0 becomes 4.",
 )
 QUIET = click.option("--quiet", "-q", is_flag=True, help="Do not show progress.")

@@ -66,7 +66,7 @@ PLACE = ("source", "position", "topic", "partition", "offset", "problem")
 @FORMAT
 @with_inputs(stored=["clients"])
 def clients(run: Run, guide_url: str, form: str) -> int:
-    """API versions in use by each client, with address, software and principal."""
+    """Report the API versions that each client uses, with its address, software and principal."""
     from kwire_inspect.reports.client_usage import collected
 
     def make_report(seen: Clients[Any]) -> Report:
@@ -75,7 +75,7 @@ def clients(run: Run, guide_url: str, form: str) -> int:
         report = clients_report(usage[:MAX_ROWS], more + max(len(usage) - MAX_ROWS, 0))
         return run.completed(report, run.basis(seen), seen.table)
 
-    return _publish(run, "Adding up", make_report, guide_url, form)
+    return _publish(run, "Counting", make_report, guide_url, form)
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -119,13 +119,13 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
     required=True,
     multiple=True,
     metavar="RELEASE|HOST:PORT|FILE",
-    help="Kafka release you plan to upgrade to, e.g. 4.1.1, a broker, or what `kwire broker --format json` printed. "
-    "Can be given several times: one report compares them.",
+    help="Kafka release to upgrade to (e.g. 4.1.1), a broker, or a file with the output of "
+    "`kwire broker --format json`. Repeat the option to compare targets in one report.",
 )
-@click.option("--target-config", metavar="FILE", help="Properties file of a client, for a target with TLS or SASL.")
+@click.option("--target-config", metavar="FILE", help="Client properties file, for a target broker with TLS or SASL.")
 @OWNERS
 @click.option(
-    "--since", metavar="DIR", help="--out of an earlier run, or its table clients: the report says what changed."
+    "--since", metavar="DIR", help="Output directory of an earlier run, or its table clients. Reports what changed."
 )
 @RELEASES
 @GUIDE
@@ -143,8 +143,8 @@ def readiness(
 ) -> int:
     """Report clients that use versions which a release or a broker refuses.
 
-    Exit codes: 0 no client is refused, 1 some are, 2 usage error, 3 failure, 4 none is, but less than --min-coverage
-    was read.
+    The exit code is 0 if no client is refused, 1 if any client is refused, 2 for a usage error and 3 for a failure.
+    It is 4 if no client is refused, but less than --min-coverage was read.
     """
     from kwire_inspect.reports.owners import Owners
     from kwire_inspect.reports.readiness import readiness as make_report
@@ -173,7 +173,7 @@ def _earlier(run: Run, path: str) -> Clients[Any]:
 
     tables = tuple(table for table in find([path]).tables if table.kind == "clients")
     if not tables:
-        raise OptionError(f"--since {path}: no table clients here: name the --out of an earlier run")
+        raise OptionError(f"--since {path}: no table clients here. Specify the --out of an earlier run")
     return clients(run.engine.read("clients", Inputs(tables=tables), (), {}))
 
 
@@ -183,7 +183,7 @@ def _earlier(run: Run, path: str) -> Clients[Any]:
 @FORMAT
 @with_inputs(stored=["clients", "exchanges"])
 def census(run: Run, releases: str | None, guide_url: str, form: str) -> int:
-    """Usage of APIs and versions by clients, over time, and which releases deprecate or refuse them."""
+    """Report which APIs and versions clients use over time, and which releases deprecate or refuse them."""
     from kwire_inspect.reports.census import census as make_report
     from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
 
@@ -195,7 +195,7 @@ def census(run: Run, releases: str | None, guide_url: str, form: str) -> int:
         worth: Any = {"min_coverage": run.min_coverage, "protocol": run.protocol}
         return make_report(seen, exchanges, releases=known, **worth)
 
-    return _publish(run, "Adding up", make, guide_url, form, exchanges)
+    return _publish(run, "Counting", make, guide_url, form, exchanges)
 
 
 def _publish(
@@ -227,11 +227,11 @@ def _linked(run: Run, report: Report, guide_url: str) -> Report:
 @GUIDE
 @with_inputs(stored=["exchanges"])
 def latency(run: Run, form: str, guide_url: str) -> int:
-    """Latency and errors of requests per API, and clients that are throttled."""
+    """Report the latency and errors of requests per API, and throttled clients."""
     from kwire_inspect.reports.latency import latency as make_report
 
     exchanges = run.cached(run.read("exchanges", *TIMED))
-    with run.step("Adding up"):
+    with run.step("Counting"):
         run.check_requests(exchanges)
         report = make_report(exchanges, codes=run.error_codes)
         report = run.completed(report, run.basis(exchanges), exchanges)
@@ -242,7 +242,7 @@ def latency(run: Run, form: str, guide_url: str) -> int:
 @FORMAT
 @with_inputs()
 def offsets(run: Run, form: str) -> int:
-    """Groups with members, committed offsets and lag, from the internal topics in brokers' data directories."""
+    """Report groups with members, committed offsets and lag, from internal topics in brokers' data directories."""
     from kwire_inspect.reports.basis import problems_of
     from kwire_inspect.reports.offsets import log_ends
     from kwire_inspect.reports.offsets import offsets as make_report
@@ -250,9 +250,9 @@ def offsets(run: Run, form: str) -> int:
     from kwire_inspect.tables.groups import INTERNAL
 
     if not run.inputs.logs:
-        raise OptionError(f"offsets need a data directory of a broker: found {run.inputs}")
+        raise OptionError(f"offsets needs a broker's data directory, but found {run.inputs}")
     if {"start", "end"} & run.options.keys():
-        raise OptionError("--start and --end are not supported: offsets are those at the end of the logs")
+        raise OptionError("--start and --end are not supported: offsets always refer to the end of the logs")
     names = dict.fromkeys((*COLUMNS, *PLACE))
     states = run.cached(run.read("records", *names, topics=",".join(INTERNAL)))
     last = last_segments(run.inputs.logs)

@@ -13,13 +13,13 @@ from kwire_inspect.storage import standard_input
 
 
 @click.command(cls=Command)
-@click.option("--raw", is_flag=True, help="Keep the bytes of frames.")
+@click.option("--raw", is_flag=True, help="Keep the raw bytes of frames.")
 @click.option("--topics", default="__*", show_default=True, help="Topics to read, e.g. 'orders*,!*-changelog'.")
-@with_inputs("Output directory; tables of the same name are replaced.")
+@with_inputs("Output directory. Replaces tables of the same name.")
 def tables(run: Run, raw: bool, topics: str) -> int:
-    """Write tables: frames, exchanges, refusals, records, clients, and one for each API and each kind of record.
+    """Write the tables frames, exchanges, refusals, records and clients, and one table per API and kind of record.
 
-    Tables of APIs are in the folder apis; tables of records of Kafka's internal topics are in the folder internal.
+    Tables of APIs are in the folder apis. Tables of records in Kafka's internal topics are in the folder internal.
     """
     from kwire_inspect.command.writing import Tables
 

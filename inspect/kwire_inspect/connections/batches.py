@@ -247,7 +247,7 @@ class Connections:
         if self._fed < budget // 2:
             return []
         self._fed = 0
-        reason = f"not kept, because more than {budget} bytes were waiting: see the option maxHeld"
+        reason = f"dropped because connections held more than {budget} bytes: see the option maxHeld"
         sizes = {wanted: wanted.held for wanted in self._open.values() if not isinstance(wanted, Unwanted)}
         for wanted in sizes:
             if isinstance(wanted, ConnectionRows):

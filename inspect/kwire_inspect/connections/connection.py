@@ -69,7 +69,7 @@ is the client.
 """
 FOREIGN: Final = 1 << 62
 """Score of bytes that are not Kafka, whichever side is the client."""
-NOT_YET: Final = "which side is the broker was not known yet"
+NOT_YET: Final = "it was not yet known which side is the broker"
 
 
 @mypyc_attr(serializable=True)

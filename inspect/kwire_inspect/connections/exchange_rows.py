@@ -234,7 +234,7 @@ class ExchangeRows:
         elif isinstance(inner, Undecodable):
             outcome, reason = "undecodable", inner.reason
         elif inner is None and outcome == "answered":
-            outcome, reason = "unanswered", "the response to its Envelope contains none"
+            outcome, reason = "unanswered", "the response to its Envelope contains no response"
         shared = _shared_row(
             source=request.source,
             **request.inner.context.columns,

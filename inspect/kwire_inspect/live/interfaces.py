@@ -55,8 +55,8 @@ def program() -> str:
         if found := shutil.which(name):
             return found
     raise CaptureError(
-        "neither dumpcap nor tcpdump is installed: apt install wireshark-common (dumpcap), or tcpdump; "
-        "or capture elsewhere, and watch the folder of the files"
+        "neither dumpcap nor tcpdump is installed. Install wireshark-common (dumpcap) or tcpdump, "
+        "or capture elsewhere and watch the folder with the files"
     )
 
 
@@ -68,7 +68,7 @@ def check_interfaces(names: Sequence[str]) -> None:
     known = [name for _, name in socket.if_nameindex()]
     for name in names:
         if name not in (*known, ANY):
-            raise OptionError(f"there is no interface {name}: there are {', '.join([*known, ANY])}")
+            raise OptionError(f"no interface {name}, expected one of {', '.join([*known, ANY])}")
 
 
 class InterfaceCapture:
@@ -148,7 +148,7 @@ class _Capture:
     @property
     def problem(self) -> str:
         if self._failure:
-            return f"cannot go on with the capture on {self._interface}: {self._failure}"
+            return f"cannot continue the capture on {self._interface}: {self._failure}"
         if self._process is None or self._process.poll() is None or self._stopped:
             return ""
         said = self._complaint()
@@ -178,14 +178,14 @@ class _Capture:
         if self._cutter.begun:
             return
         self.stop()
-        said = self._complaint() or f"it did not begin within {STARTING:g} seconds"
+        said = self._complaint() or f"it did not start within {STARTING:g} seconds"
         if _NO_RIGHT.search("\n".join(self._said)):
             raise CaptureError(
-                f"{self._name} may not capture on {self._interface}: {said}\n"
-                f"Give only this program the right: sudo setcap cap_net_raw=ep {self._command[0]}"
+                f"{self._name} is not permitted to capture on {self._interface}: {said}\n"
+                f"Grant the permission to this program only: sudo setcap cap_net_raw=ep {self._command[0]}"
             )
         kind = OptionError if "filter" in said else CaptureError
-        raise kind(f"{self._name} does not capture on {self._interface}: {said}")
+        raise kind(f"{self._name} cannot capture on {self._interface}: {said}")
 
     def stop(self) -> None:
         """Terminate the program, and wait until its output is in files."""

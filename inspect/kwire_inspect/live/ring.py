@@ -83,7 +83,7 @@ class Cutter:
         while at + self._packet <= end:
             (size,) = self._sizes.unpack_from(buffer, at)
             if size > BELIEVED:
-                raise NoCaptureError(f"a packet of {size} bytes: what the program writes is damaged")
+                raise NoCaptureError(f"a packet of {size} bytes: the program's output is damaged")
             if at + self._packet + size > end:
                 break
             at += self._packet + size
@@ -108,7 +108,7 @@ class Cutter:
 
     def _begin(self, buffer: bytes) -> bytes:
         if buffer[:4] not in MAGICS:
-            raise NoCaptureError(f"the program does not write pcap: it begins with {buffer[:4].hex(' ')}")
+            raise NoCaptureError(f"the program does not write pcap: its output begins with {buffer[:4].hex(' ')}")
         order, magic = MAGICS[buffer[:4]]
         self._packet = 24 if magic == MODIFIED else 16
         self._sizes = struct.Struct(f"{order}8xI")

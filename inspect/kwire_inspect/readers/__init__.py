@@ -192,7 +192,7 @@ def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
                 yield pa.ipc.read_record_batch(pa.py_buffer(data), schema)
         problem = receiver.recv()
     except EOFError:
-        raise RuntimeError("a process that reads ended before it was finished: was it out of memory?") from None
+        raise RuntimeError("a reader process ended before it finished: it may have run out of memory") from None
     if problem is not None:
         raise problem
 

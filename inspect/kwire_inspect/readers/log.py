@@ -85,6 +85,6 @@ def _bounds(options: Options) -> Bounds:
 def _selection(options: Options) -> Selection:
     states = options.names("states")
     if unknown := sorted(set(states) - set(STATES)):
-        raise OptionError(f"the option states must be of {', '.join(STATES)}, not {', '.join(unknown)}")
+        raise OptionError(f"the option states accepts {', '.join(STATES)}, not {', '.join(unknown)}")
     checkpoints = options.choice("checkpoints", "auto", ("auto", "true", "false"))
     return Selection(options.names("topics"), states, checkpoints)

@@ -45,7 +45,7 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
             for batch in file.iter_batches(ROWS, columns=known):
                 yield pa.RecordBatch.from_arrays([_column(batch, field) for field in schema], schema=schema)
         except (OSError, pa.ArrowException) as error:
-            raise BrokenInputError(str(path), None, f"not a table of kwire: {error}") from None
+            raise BrokenInputError(str(path), None, f"not a table that kwire wrote: {error}") from None
 
 
 class TableReader(Reader):
@@ -88,7 +88,7 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
     if field.name in COUNTS and (column.null_count or any(end < 0 for end in _ends(column))):
         raise pa.ArrowInvalid(f"{field.name} is null or negative")
     if field.type == TIME and not all(end in TIMES for end in _ends(column)):
-        raise pa.ArrowInvalid(f"{field.name} is no time of the years 1 to 9999")
+        raise pa.ArrowInvalid(f"{field.name} is not a time in the years 1 to 9999")
     return column
 
 

@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     """Function from a library to its oldest version that works on a target, or to ``None``."""
 
 SETTINGS = {
-    "kafka-python": "`api_version` names an old broker: leave it out",
-    "aiokafka": "`api_version` names an old broker: leave it out",
-    "librdkafka": "`api.version.request` and `broker.version.fallback` make it speak old versions: leave them out",
-    "sarama": "`Config.Version` names an old broker: set it to 2.1 or newer",
-    "franz-go": "`kgo.MaxVersions` names an old broker: leave it out",
+    "kafka-python": "remove `api_version` if it names an old broker",
+    "aiokafka": "remove `api_version` if it names an old broker",
+    "librdkafka": "remove `api.version.request` and `broker.version.fallback`, which select old versions",
+    "sarama": "set `Config.Version` to 2.1 or newer",
+    "franz-go": "remove `kgo.MaxVersions` if it names an old broker",
 }
 """Settings with which a library uses older API versions than it could. They come from the library's documentation,
 and were tried in the cases with settings of ``tests.e2e_traffic.libraries``.
 """
 
-ANY_SETTING = "one of them names an old broker or old versions"
+ANY_SETTING = "look for a setting that names an old broker or old versions"
 
-ADVICE = Table("advice", "What to do", empty="Nothing: no client is refused.").with_columns(
+ADVICE = Table("advice", "What to do", empty="Nothing. No client is refused.").with_columns(
     Column("advice", "what to do", whole=True),
     Column("clients", comment="Number of clients."),
-    Column("examples", comment="Some of their client ids."),
+    Column("examples", comment="Client ids of some of these clients."),
     "owners",
     Column("target"),
 )
@@ -78,19 +78,19 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
     if not refused.keys() & set(CLIENT_APIS):  # the trials do not include administrative requests
         name = _named(library) if library else software or "the library"
         apis = listed([*refused.values()])
-        return f"Upgrade {name} to its newest release, or ask the owner. Old versions of {apis} are sent."
+        return f"Upgrade {name} to its newest release, or ask the owner. It sends old versions of {apis}."
     if library is None:
         return _unknown(software, target, since_of)
     since = since_of(library.name)
     if since is None:
-        return f"Upgrade {_named(library._replace(version=()))}: no release of it that was tried works on {target}."
+        return f"Upgrade {_named(library._replace(version=()))}. None of the tested releases works with {target}."
     needed = f"{dotted(since)} or newer"
     setting = SETTINGS.get(library.name, ANY_SETTING)
     if not library.version:
-        return f"Upgrade {_named(library)} to {needed}. If it is that already, look at its settings: {setting}."
+        return f"Upgrade {_named(library)} to {needed}. If it is new enough, change its settings: {setting}."
     if library.version < since:
         return f"Upgrade {_named(library)} to {needed}."
-    return f"Look at the settings of {_named(library)}, which can speak newer versions: {setting}."
+    return f"Change the settings of {_named(library)}, which supports newer versions: {setting}."
 
 
 def _named(library: Library) -> str:
@@ -105,7 +105,7 @@ def _unknown(software: str, target: str, since_of: Since) -> str:
     working = [f"{name} {dotted(found)}" for name in names if (found := since_of(name))]
     java = since_of(JAVA)
     working += [f"Kafka's Java clients {dotted(java)}"] if java else []
-    first = f"{software} is no library known here" if software else "The library is not named"
+    first = f"{software} is not a known library" if software else "The library is unknown"
     if not working:
-        return f"{first}: ask the owner."
-    return f"{first}: ask the owner. These libraries and newer ones work on {target}: {', '.join(working)}."
+        return f"{first}. Ask the owner."
+    return f"{first}. Ask the owner. These library versions and newer ones work with {target}: {', '.join(working)}."

@@ -27,13 +27,13 @@ not Kafka.
 """
 
 OLDER = (
-    "INCOMPLETE: a table does not say how much of its inputs was read, since it has no table problems of the same "
-    "run beside it or was written by an older kwire: clients may be missing. Write it again."
+    "INCOMPLETE: clients may be missing. A table does not record how much of its input was read, because an older "
+    "kwire wrote it or the table problems of the same run is not next to it. Write the table again."
 )
 
 PROBLEMS = Table("problems", "What could not be read").with_columns(
     Column("problem", whole=True),
-    Column("places", comment="Number of places, or of packets, with this problem."),
+    Column("places", comment="Number of places or packets with this problem."),
     Column("connections", comment="Number of connections that were not read at all."),
     Column("unread", "bytes", comment="Bytes that were not read."),
     Column("advice", "what to do", whole=True),
@@ -62,7 +62,7 @@ UNREAD = {
     "undecided": UNDECIDED,
     "encrypted": TLS,
     "missing": MISSING,
-    "in encapsulations that are not read": NOT_READ,
+    "in unsupported encapsulations": NOT_READ,
 }
 """Kinds of unread bytes that the basis names, with the beginnings of their reasons."""
 
@@ -146,16 +146,16 @@ class Basis:
             first = [f"Based on {inputs}{counts}."]
         if self.deprecated is not None:
             requests = counted(self.deprecated, "request")
-            first.append(f"Metrics count {requests} of deprecated versions since the brokers started.")
+            first.append(f"Metrics count {requests} with deprecated versions since the brokers started.")
         if self.share is None:
             return (*first,)
         connections = self.share_of_connections
         of = "" if connections is None else f" and {shown_share(connections)} of the connections"
-        parts = [f"{shown_share(self.share)} of the bytes{of} were read"]
+        read, unread = f"{shown_share(self.share)} of the bytes{of} were read.", []
         for name, reason in UNREAD.items():
             if size := sum(problem.unread for problem in self.problems if problem.reason.startswith(reason)):
-                parts.append(f"{counted(size, 'byte')} {name}")
-        return *first, f"{'; '.join(parts)}."
+                unread.append(f"{counted(size, 'byte')} {name}")
+        return *first, f"{read} Unread: {', '.join(unread)}." if unread else read
 
 
 def basis_of(seen: Relation | Clients[Any]) -> Basis:
@@ -222,10 +222,10 @@ def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -
         return replace(report, summary=summary)
     headline = OLDER
     if basis.known and basis.coverage is not None:
-        of = "bytes of connections" if basis.coverage == basis.share else "connections"
+        of = "bytes" if basis.coverage == basis.share else "connections"
         headline = (
-            f"INCOMPLETE: only {shown_share(basis.coverage)} of the {of} were read, less than the "
-            f"{min_coverage:g} % of --min-coverage: clients may be missing. See the last table."
+            f"INCOMPLETE: only {shown_share(basis.coverage)} of the {of} were read, but --min-coverage is "
+            f"{min_coverage:g} %. Clients may be missing. See the last table."
         )
     return replace(report, summary=(headline, *summary), exit_code=report.exit_code or INCOMPLETE)
 
@@ -247,8 +247,8 @@ def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable
     left_out = [(f"skipped: {reason}", 1, None, None, "", path, None) for path, reason in skipped]
     if not rows and not left_out:
         return report
-    more = [f"Not everything could be read: {counted(len(rows), 'reason')} in the last table."] if rows else []
-    more += [f"{counted(len(left_out), 'file')} skipped: see the last table."] if left_out else []
+    more = [f"Some input could not be read. The last table lists {counted(len(rows), 'reason')}."] if rows else []
+    more += [f"Skipped {counted(len(left_out), 'file')}. See the last table."] if left_out else []
     table = replace(PROBLEMS, rows=(*rows, *left_out))
     return replace(report, summary=(*report.summary, *more), tables=(*report.tables, table))
 

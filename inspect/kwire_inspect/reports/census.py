@@ -52,8 +52,8 @@ STATES = {"refused": "bad", "unstable": "warn", "deprecated": "warn", "current":
 ORDER = (*STATES, "unknown")
 COUNTED = (
     "requests",
-    Column("errors", comment="Answered with an error code."),
-    Column("refused", "seen refused", "Not answered because the connection ended, or refused in a log."),
+    Column("errors", comment="Requests answered with an error code."),
+    Column("refused", "seen refused", "Requests refused in a log, or unanswered because the connection ended."),
     "first_seen",
     "last_seen",
 )
@@ -61,7 +61,7 @@ VERSIONS = Table("versions", "APIs and versions", empty="No requests found.").wi
     Column("api_key", "key"),
     Column("api", "API"),
     "version",
-    Column("state", mark=STATES, comment="In the newest known release; unknown if no known release accepts it."),
+    Column("state", mark=STATES, comment="In the newest known release, or unknown if no known release accepts it."),
     Column("deprecated", "deprecated in"),
     "refused_by",
     "clients",
@@ -70,10 +70,10 @@ VERSIONS = Table("versions", "APIs and versions", empty="No requests found.").wi
 CLIENTS = Table("clients", "Clients", empty="No clients found.").with_columns(
     *WHO,
     Column("apis", "APIs"),
-    Column("versions", comment="Pairs of API and version."),
+    Column("versions", comment="Number of pairs of API and version."),
     *COUNTED,
 )
-REPORTED = "As clients report it in ApiVersions, from version 3 on [KIP-511]."
+REPORTED = "As reported by clients in ApiVersions 3 and newer [KIP-511]."
 SOFTWARE = Table("software", "Software", note=REPORTED).with_columns("software", "clients", *COUNTED)
 
 
@@ -109,7 +109,7 @@ def _report(clients: Relation, exchanges: Relation | None, top: int, releases: R
     if brokers:
         uses = by_use(pair for pair in everyone if pair[0] in brokers).values()
         left_out = counted(sum(highest(rows, "requests") for rows in uses), "request")
-        summary = (*summary, f"{left_out} of brokers and controllers left out.")
+        summary = (*summary, f"Excludes {left_out} from brokers and controllers.")
     return Report("census", "Clients and API versions", summary, (versions, people, software), shown)
 
 
@@ -187,7 +187,7 @@ def _heat(versions: Table) -> Chart | None:
     names = {row[0]: str(row[1]) for row in rows}
     across = sorted({row[2] for row in rows})
     table: list[list[Any]] = [[counts.get((key, version)) for version in across] for key in names]
-    title, note = "Requests by API and version", "Darker cells have more requests, by powers of ten."
+    title, note = "Requests by API and version", "Darker cells represent more requests, on a logarithmic scale."
     labels = [str(version) for version in across]
     return Chart("heat", title, charts.heat(list(names.values()), labels, table, unit="requests"), note)
 
@@ -228,5 +228,5 @@ def _summary(versions: Table, people: Table, more: int, releases: Releases) -> t
     pairs = counted(len(versions.rows) + versions.more, "version")
     support = f"Of these versions, Kafka {releases.newest.name} refuses {states['refused']}"
     sentences = (f"{who} used {apis} in {pairs}{when}.", f"{support} and deprecates {states['deprecated']}.")
-    left_out = f"{counted(more, 'row')} of clients, APIs and versions left out: those with the fewest requests."
+    left_out = f"Omits {counted(more, 'row')} of clients, APIs and versions with the fewest requests."
     return (*sentences, left_out) if more else sentences

@@ -46,7 +46,7 @@ MAX_ROWS = 200_000
 WHO = (
     Column("client_id", "client"),
     Column("client_host", "address"),
-    Column("software", comment="As the client reported it [KIP-511]; empty if it did not."),
+    Column("software", comment="As reported by the client [KIP-511]. Empty if it did not report any."),
     Column("principal"),
 )
 """Columns of a :class:`Client`, without its owner."""
@@ -69,7 +69,7 @@ class Client(NamedTuple):
     def __str__(self) -> str:
         if self.client_id is None and self.host is None:
             return f"clients of {visible(self.software, 60) if self.software else 'unknown software'}"
-        name = visible(self.client_id, 60) if self.client_id else "a client without id"
+        name = visible(self.client_id, 60) if self.client_id else "a client without an id"
         return f"{name} at {self.host}" if self.host else name
 
 

@@ -42,4 +42,4 @@ def completed(
 def checked(clients: object) -> None:
     """Raise ``TypeError`` unless ``clients`` was returned by ``tables.clients``."""
     if not isinstance(clients, Clients):
-        raise TypeError("a table of clients is expected: clients(exchanges), or read_clients(folder)")
+        raise TypeError("expected a table of clients: pass clients(exchanges) or read_clients(folder)")

@@ -18,22 +18,22 @@ if TYPE_CHECKING:
 
 COUNTED = Table(
     "metrics",
-    "Deprecated versions that brokers count",
-    note="Since the start of each broker, by software only. Versions with fewer requests in other inputs may "
-    "belong to clients that were not captured.",
+    "Deprecated versions counted by brokers",
+    note="Counts since the start of each broker, by software only. If other inputs contain fewer requests of a "
+    "version, some of its clients may not have been captured.",
 ).with_columns(
     Column("api", "API"),
     "version",
-    Column("software", comment="As the client reported it; empty if the broker did not know it."),
-    Column("requests", "counted", comment="By DeprecatedRequestsPerSec, since the brokers started."),
-    Column("seen", "in other inputs", comment="Requests of this API, version and software that other inputs saw."),
+    Column("software", comment="As reported by the client. Empty if the broker did not know it."),
+    Column("requests", "counted", comment="Counted by DeprecatedRequestsPerSec since the brokers started."),
+    Column("seen", "in other inputs", comment="Requests with this API, version and software in other inputs."),
     Column("clients", comment="Clients that sent these requests."),
     Column("refused_by", comment="Targets that refuse the version."),
 )
 
 ALONE = (
-    "Only metrics were read: they count requests of deprecated versions, and know clients by their software at best: "
-    "add captures or request logs."
+    "Only metrics were read. They count only requests with deprecated versions and identify clients at most by "
+    "software. Add captures or request logs."
 )
 
 
@@ -66,9 +66,9 @@ def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release]
     sentence = ALONE
     if others:
         sentence = (
-            f"Metrics count more requests of {counted(more, 'deprecated version')} than other inputs saw: "
-            f'see "{COUNTED.title}".'
+            f"Metrics count more requests of {counted(more, 'deprecated version')} than other inputs contain. "
+            f'See "{COUNTED.title}".'
             if more
-            else "Other inputs saw all that metrics count of deprecated versions."
+            else "Other inputs contain all requests with deprecated versions that metrics count."
         )
     return replace(report, summary=(*report.summary, sentence), tables=(*report.tables, COUNTED.with_rows(cells)))

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1000
 ENCRYPTED = Table("encrypted", "Encrypted connections").with_columns(
-    Column("client_host", "address", comment="Address of the client; empty if it is unknown which side that is."),
-    Column("server_port", "port", comment="Port of the broker."),
-    Column("reason", comment="Why they were not decrypted."),
-    Column("unread", "bytes", comment="Bytes of connections that were not read."),
+    Column("client_host", "address", comment="Address of the client, or empty if it is unknown which side that is."),
+    Column("server_port", "port", comment="Broker port."),
+    Column("reason", comment="Why the connections were not decrypted."),
+    Column("unread", "bytes", comment="Number of unread bytes on these connections."),
 )
 
 Encrypted = tuple[str | None, int | None, str, int]

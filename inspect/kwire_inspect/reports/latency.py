@@ -30,14 +30,14 @@ TOP = 100
 SLOW_ROWS = 20
 ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
-LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members: long times are normal."
+LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members, so long times are normal."
 MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
 """Minimum number of measured requests for which a quantile differs from the maximum."""
-FEW = "p90 needs 10 measured requests and p99 needs 100: of fewer it would be their maximum."
+FEW = "p90 needs 10 measured requests, and p99 needs 100. With fewer, they would equal the maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
 PARTS_NOTE = (
-    "Mean per request, from request logs: waiting in queues, at work on the leader, waiting for other brokers."
+    "Mean times per request, from request logs: in queues, processing on the leader, and waiting for other brokers."
 )
 
 TIMES = Table("apis", "Per API", note=f"{LONG_POLLS} {FEW}", empty="No requests found.").with_columns(
@@ -46,13 +46,13 @@ TIMES = Table("apis", "Per API", note=f"{LONG_POLLS} {FEW}", empty="No requests 
     "requests",
     "unanswered",
     "undecodable",
-    Column("failed", "errors", comment="Answered with an error code in any part of the response."),
-    Column("failed_percent", "errors %", comment="Of the answered requests."),
+    Column("failed", "errors", comment="Requests whose response contains an error code in any part."),
+    Column("failed_percent", "errors %", comment="Percentage of the answered requests."),
     "p50_ms",
     Column("p90_ms", comment=FEW),
     Column("p99_ms", comment=FEW),
     "max_ms",
-    Column("queue_ms", "queues ms", comment="Mean time in queues and in sending (request logs)."),
+    Column("queue_ms", "queues ms", comment="Mean time in queues and while sending (request logs)."),
     Column("local_ms", "local ms", comment="Mean processing time on the leader (request logs)."),
     Column("remote_ms", "remote ms", comment="Mean time waiting for other brokers (request logs)."),
 )
@@ -61,8 +61,8 @@ ERRORS = Table("errors", "Errors", empty="No response has an error code.").with_
     "input_kind",
     "code",
     "error",
-    Column("responses", comment="With this code at least once."),
-    Column("source", comment="File of the first.", brief=file_name),
+    Column("responses", comment="Responses that contain this code at least once."),
+    Column("source", comment="File of the first such response.", brief=file_name),
     Column("position", comment="Byte offset in that file."),
 )
 THROTTLED = Table("throttled", "Throttled clients", empty="No client was throttled.").with_columns(
@@ -70,7 +70,7 @@ THROTTLED = Table("throttled", "Throttled clients", empty="No client was throttl
     Column("api", "API"),
     "input_kind",
     "responses",
-    Column("throttle_ms", "total ms", comment="Time that brokers asked the client to pause."),
+    Column("throttle_ms", "total ms", comment="Time for which brokers asked the client to pause."),
     "max_ms",
 )
 SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found.").with_columns(
@@ -96,7 +96,7 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
     throttled = _throttled(exchanges, top)
     drawn = (
         _chart(times, "quantiles", "Latency per API", charts.points, QUANTILES, f"{LONG_POLLS} {FEW}"),
-        _chart(times, "split", "How brokers spend the time", charts.bars, PARTS, PARTS_NOTE),
+        _chart(times, "split", "How brokers spend their time", charts.bars, PARTS, PARTS_NOTE),
         over_time,
     )
     summary, tables = _summary(times, errors, throttled), (times, errors, throttled, _slowest(exchanges))
@@ -221,12 +221,12 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
         if measured := [row for row in apis if row[name] is not None and row["api"] not in WAITING]:
             slowest = max(measured, key=itemgetter(name))
             duration = number(slowest[name])
-            sentences.append(f"Apart from long polls, {slowest['api']} is slowest: {duration} ms {where}.")
+            sentences.append(f"Apart from long polls, {slowest['api']} is slowest, with {duration} ms {where}.")
             break
     if errors.rows:
         api, _, _, error, responses, *_ = errors.rows[0]
         assert isinstance(responses, int)
-        sentences.append(f"The most frequent error is {error} in {api}, in {counted(responses, 'response')}.")
+        sentences.append(f"The most frequent error is {error} in {counted(responses, 'response')} of {api}.")
     if clients := len({row[:3] for row in throttled.rows}):
         least = "At least " if throttled.more else ""
         sentences.append(f"{least}{counted(clients, 'client')} {'was' if clients == 1 else 'were'} throttled.")

@@ -27,10 +27,10 @@ def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[st
     counts = {key: highest(rows, "requests") for key, rows in groups.items() if protocol.unknown(*key)}
     dropped = {key: count for key, count in counts.items() if _is_older(protocol, *key)}
     newest = protocol.newest_release
-    known = f"Kafka {newest}, the newest release" if newest else "the versions"
+    known = f"Kafka {newest}, the newest known release" if newest else "the known versions"
     return (
-        *_sentence(f"newer than {known} known here", counts.keys() - dropped.keys(), counts, protocol),
-        *_sentence("older than the versions known here", dropped.keys(), counts, protocol),
+        *_sentence(f"newer than {known}", counts.keys() - dropped.keys(), counts, protocol),
+        *_sentence("older than the known versions", dropped.keys(), counts, protocol),
     )
 
 
@@ -43,7 +43,7 @@ def _sentence(
     names = [f"{_name(protocol, *key)} ({counts[key]:,})" for key in most[:MAX_NAMED]]
     names += [f"{len(most) - MAX_NAMED:,} more versions"] if len(most) > MAX_NAMED else []
     requests = counted(sum(counts[key] for key in most), "request")
-    return [f"{requests} {what}, counted but not decoded: {', '.join(names)}; {TAKE_IN}."]
+    return [f"Counted but did not decode {requests} {what}: {', '.join(names)}; {TAKE_IN}."]
 
 
 def _is_older(protocol: MessageRegistry, api_key: int, version: int) -> bool:

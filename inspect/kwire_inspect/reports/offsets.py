@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 TOP = 500
 BARS = 25
 OPEN = {"Ongoing": "warn", "PrepareCommit": "warn", "PrepareAbort": "warn", "Dead": "bad"}
-LAG_NOTE = "Records from the committed offset to the end of the log, if the data directory has the partition."
-MISSING_NOTE = "The other tables lack these records, which may be of a newer release."
+LAG_NOTE = "Number of records from the committed offset to the log end, if the data directory contains the partition."
+MISSING_NOTE = "The other tables omit these records, which may be from a newer release."
 
 GROUPS = Table("groups", "Groups", empty="No groups found.").with_columns(
     "group",
     "type",
-    Column("state", comment="As a coordinator sees it on loading the records."),
+    Column("state", comment="State that a coordinator computes when it loads the records."),
     "members",
     Column("lag", comment=LAG_NOTE),
     "topics",
-    Column("partitions", comment="With a committed offset."),
+    Column("partitions", comment="Number of partitions with a committed offset."),
     Column("committed", "last commit"),
     "protocol_type",
-    Column("protocol", "assignor", comment="Of classic groups."),
-    Column("epoch", comment="Generation of a classic group."),
+    Column("protocol", "assignor", comment="Assignor of a classic group."),
+    Column("epoch", comment="Group epoch, or the generation of a classic group."),
     "leader",
     "changed",
 )
@@ -52,26 +52,26 @@ COMMITTED = Table("committed", "Committed offsets", note=LAG_NOTE, empty="No com
     "topic",
     "partition",
     "offset",
-    Column("end", "log end", comment="The offset of the next record."),
+    Column("end", "log end", comment="Offset of the next record."),
     "lag",
     "committed",
     "leader_epoch",
     "metadata",
     "expires",
-    Column("log_partition", "in partition", comment="Of __consumer_offsets."),
+    Column("log_partition", "in partition", comment="Partition of __consumer_offsets."),
     Column("log_offset", "at offset"),
 )
 MEMBERS = Table("members", "Members", empty="No group has a member.").with_columns(
     "group",
     Column("client_id", "client"),
-    Column("client_host", "address", comment="As Java prints it."),
+    Column("client_host", "address", comment="Address as printed by Java."),
     Column("member_id", "member"),
-    Column("instance_id", "instance", comment="Of a static member [KIP-345]."),
+    Column("instance_id", "instance", comment="Instance id of a static member [KIP-345]."),
     "state",
     "epoch",
     "topics",
     Column("assignment", comment="Topics with their partitions."),
-    Column("reason", comment="Why subscription or assignment cannot be decoded."),
+    Column("reason", comment="Why the subscription or assignment cannot be decoded."),
 )
 TRANSACTIONS = Table("transactions", "Transactions", empty="No transactional ids found.").with_columns(
     "transactional_id",
@@ -81,14 +81,14 @@ TRANSACTIONS = Table("transactions", "Transactions", empty="No transactional ids
     "timeout_ms",
     "started",
     "updated",
-    Column("partitions", comment="Of an unfinished transaction."),
+    Column("partitions", comment="Partitions of an unfinished transaction."),
 )
 UNDECODABLE = Table("undecodable", "Records that cannot be decoded", note=MISSING_NOTE).with_columns(
     "topic",
     Column("kind", comment="Kind of record, if known."),
     "records",
     "reason",
-    Column("source", comment="File of the first, and its place.", brief=file_name),
+    Column("source", comment="File of the first such record.", brief=file_name),
     "position",
     "partition",
     "offset",
@@ -242,7 +242,7 @@ def _summary(groups: Table, committed: Table, transactions: Table, undecodable: 
         count = sum(number for number in undecodable.column("records") if isinstance(number, int))
         records = f"{'At least ' if undecodable.more else ''}{counted(count, 'record')}"
         sentences.append(
-            f"{records} of internal topics cannot be decoded and {'is' if count == 1 else 'are'} missing here."
+            f"{records} of internal topics cannot be decoded and {'is' if count == 1 else 'are'} not included."
         )
     return tuple(sentences)
 
@@ -250,13 +250,14 @@ def _summary(groups: Table, committed: Table, transactions: Table, undecodable: 
 def _of_groups(groups: Table, committed: Table, transactions: Table) -> list[str]:
     with_members = sum(1 for members in groups.column("members") if members)
     number, offsets = counted(len(groups.rows) + groups.more, "group"), len(committed.rows) + committed.more
-    sentences = [f"{number}, {with_members or 'none'} with members; {counted(offsets, 'committed offset')}."]
+    stored = counted(offsets, "committed offset")
+    sentences = [f"Found {number} ({with_members or 'none'} with members) and {stored}."]
     lags = committed.column("lag")
     if lags and not any(isinstance(lag, int) for lag in lags):
-        sentences.append("Lag is unknown: add the data directories of the partitions that these groups consume.")
+        sentences.append("The lag is unknown. Add the data directories of the partitions that these groups consume.")
     if lags and isinstance(lags[0], int) and lags[0]:
         group, topic, partition = committed.rows[0][:3]
-        sentences.append(f"The largest lag is {lags[0]:,}: group {group} in partition {partition} of {topic}.")
+        sentences.append(f"The largest lag is {lags[0]:,}, of group {group} in partition {partition} of {topic}.")
     pending = sum(1 for state in transactions.column("state") if state in OPEN and state != "Dead")
     if pending:
         sentences.append(f"{counted(pending, 'transaction')} {'is' if pending == 1 else 'are'} not finished.")

@@ -47,7 +47,7 @@ class Owners:
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(f"owners {path}: {getattr(error, 'strerror', None) or error}") from None
         if len(text) > MAX_FILE:
-            raise OptionError(f"owners {path}: longer than {MAX_FILE >> 20} MB")
+            raise OptionError(f"owners {path}: larger than {MAX_FILE >> 20} MB")
         try:
             return cls(tuple(_lines(text)))
         except (ValueError, csv.Error) as mistake:

@@ -104,7 +104,7 @@ def summed(table: Table) -> str:
     """Return a caption: the number of rows, shown and not shown, and the columns without values."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in table.filled()]
-    return f"{rows}; without values: {', '.join(map(visible, empty))}" if empty else rows
+    return f"{rows}. Empty columns: {', '.join(map(visible, empty))}" if empty else rows
 
 
 def marked(column: Column, cell: Cell) -> str:

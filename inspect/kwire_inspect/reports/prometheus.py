@@ -23,7 +23,7 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
     """Return these metrics:
 
     - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
-    - ``kwire_refusals_total``: requests that a broker was seen to refuse
+    - ``kwire_refusals_total``: requests that a broker refused
     - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each with all of its addresses once
     - ``kwire_refused_client_requests_total``: requests that a ``target`` refuses, by ``client_id``, ``address``,
       ``api`` and ``version``, at most :data:`MAX_CLIENTS` for each target
@@ -44,7 +44,7 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
         refused.update(_refused(judgement))
     lines = [
         *_metric("kwire_requests_total", "counter", "Requests seen.", requests),
-        *_metric("kwire_refusals_total", "counter", "Requests that a broker was seen to refuse.", refusals),
+        *_metric("kwire_refusals_total", "counter", "Requests that a broker refused.", refusals),
         *_metric("kwire_clients", "gauge", "Clients, by the worst verdict on their requests.", clients),
         *_metric("kwire_refused_client_requests_total", "counter", "Requests that a target refuses.", refused),
     ]

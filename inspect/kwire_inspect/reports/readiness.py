@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 MAX_NAMED = 10
 """Maximum number of clients to name in the summary."""
 LOGS_ALONE = (
-    "Only request logs were read, in which brokers of 4.x do not log the requests that they refuse: "
-    "if these logs are from 4.x, add server logs or a capture."
+    "Only request logs were read. Brokers of 4.x do not write refused requests to these logs. "
+    "If the logs are from 4.x, add server logs or a capture."
 )
 
 
@@ -177,14 +177,14 @@ def _summary(
         yield from _way(judgement, breaking, releases)
     refused = {client for judgement in judgements for client in judgement.refused()}
     if refused:
-        yield f'Upgrade or reconfigure these clients before the brokers: see "{ADVICE.title}".'
+        yield f'Upgrade or reconfigure these clients before the brokers. See "{ADVICE.title}".'
     seen = max(map(_refused_already, judgements))
     if seen:
-        yield f"{counted(seen, 'request')} of theirs {'was' if seen == 1 else 'were'} refused already."
+        yield f"{counted(seen, 'request')} of these clients {'was' if seen == 1 else 'were'} already refused."
     if clients and more:
-        yield f"{counted(more, 'row')} of clients, APIs and versions left out, accepted ones first."
+        yield f"Omits {counted(more, 'row')} of clients, APIs and versions, beginning with accepted versions."
     if unjudged:
-        yield f"{counted(unjudged, 'refusal')} in server logs without a version: see \"Clients\"."
+        yield f"Server logs contain {counted(unjudged, 'refusal')} without a version. See \"Clients\"."
 
 
 def _verdict(judgement: Judgement, clients: int, hosts: Addresses) -> str:
@@ -228,8 +228,8 @@ def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterat
     if worse:
         lost = len(set.union(*(breaking[release] for release in worse)) - refused)
         yield (
-            f"On the way to {name}, do not stop at {spans(worse, releases)}: "
-            f"{counted(lost, 'client')} that {name} accepts {'is' if lost == 1 else 'are'} refused there."
+            f"On the way to {name}, do not stop at {spans(worse, releases)}. "
+            f"There, {counted(lost, 'client')} that {name} accepts {'is' if lost == 1 else 'are'} refused."
         )
 
 
@@ -265,7 +265,7 @@ def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: 
         roles={"refused": "bad", "not refused": "good"},
         marked=[place for place, (_, _, aim) in enumerate(bars) if aim],
     )
-    note = "By the versions that clients were seen to use. Releases that refuse the same clients share a bar."
+    note = "Based on the versions that clients used. Releases that refuse the same clients share a bar."
     return Chart("releases", "Clients that break on each release", figure, note)
 
 

@@ -62,8 +62,8 @@ def releases_of(package: str) -> Releases:
     try:
         return registry(package).releases
     except (ImportError, ValueError) as error:
-        hint = "generate it from definitions with a releases.json, or name another package with --releases"
-        raise OptionError(f"no releases in the package {package}: {error}; {hint}") from None
+        hint = "Generate it from definitions with a releases.json, or specify another package with --releases"
+        raise OptionError(f"no releases in the package {package}: {error}. {hint}") from None
 
 
 @cache
@@ -173,7 +173,7 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
     if target.source == ANSWERED:
         return _not_offered(api, version, negotiates)
     if is_newer(api_key, version, releases):
-        return UNKNOWN, f"newer than Kafka {releases.newest.name}, the newest release known here"
+        return UNKNOWN, f"newer than Kafka {releases.newest.name}, the newest known release"
     if not is_known(api_key, version, releases):
         has_api = any(api_key in release.apis for release in releases.values())
         return UNKNOWN, f"no known release has this {'version' if has_api else 'API'}"
@@ -181,9 +181,7 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
     if target.name in refusing:
         return REFUSED, f"refused by {spans(refusing, releases)}"
     if negotiates:
-        lacks = (
-            "has no version of this API" if api is None else "accepts older versions only, which it may have dropped"
-        )
+        lacks = "does not have this API" if api is None else "accepts only older versions, which the client may lack"
         return UNSURE, f"the client negotiates, but the target {lacks}"
     return REFUSED, "newer than the target, and the client was not seen to negotiate versions"
 
@@ -211,5 +209,5 @@ def each_once(targets: Iterable[Release]) -> list[Release]:
     found: dict[str, Release] = {}
     for target in targets:
         if found.setdefault(target.name, target).apis != target.apis:
-            raise OptionError(f"two targets that differ are called {target.name}: ask each by a name of its own")
+            raise OptionError(f"two different targets are named {target.name}: specify them by different names")
     return list(found.values())

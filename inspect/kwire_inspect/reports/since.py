@@ -23,7 +23,7 @@ CHANGE_MARKS = {WORSE: "bad", BETTER: "good"}
 CHANGES = Table(
     "changes",
     "Since the earlier run",
-    note="Clients are compared by id, since addresses change; those without an id by address.",
+    note="Clients are compared by id, because addresses change. Clients without an id are compared by address.",
     empty="Nothing changed.",
 ).with_columns(
     Column("client_id", "client"),
@@ -67,7 +67,7 @@ def _sentence(rows: Sequence[Row]) -> str:
     no_longer = {row["client_id"] for row in rows if row["before"] == REFUSED != row["now"]}
     return (
         f"Since the earlier run: {counted(len(newly), 'client')} newly refused, "
-        f'{len(no_longer):,} no longer: see "{CHANGES.title}".'
+        f'{len(no_longer):,} no longer refused. See "{CHANGES.title}".'
     )
 
 

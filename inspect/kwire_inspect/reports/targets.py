@@ -21,7 +21,7 @@ def find_targets(texts: Iterable[str], config: str | None = None, releases: Rele
     """Return the targets with these names, without duplicates. ``config`` is for brokers. See :func:`find_target`."""
     texts = list(dict.fromkeys(texts))
     if config is not None and not any(":" in text for text in texts):
-        raise OptionError("--target-config is for a target HOST:PORT")
+        raise OptionError("--target-config needs a target HOST:PORT")
     found = [find_target(text, config if ":" in text else None, releases) for text in texts]
     return each_once(found)
 

@@ -23,13 +23,11 @@ if TYPE_CHECKING:
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
 TARGET = Column("target")
 BY_ADDRESS = "Clients by address"
-ADDRESS = replace(WHO[1], comment=f'If it is the only one; for others see "{BY_ADDRESS}".')
-ADDRESSES = Column("addresses", comment="Number of addresses of the client, if there are several.")
-OWNER = Column("owner", comment="According to the list of --owners; empty if no line of it fits.")
-UPGRADED = (
-    "Requests of brokers and controllers to each other do not affect the verdict: an upgrade changes both ends."
-)
-FROM_METRICS = " (from metrics, by software alone)"
+ADDRESS = replace(WHO[1], comment=f'Only address of the client. For clients with several, see "{BY_ADDRESS}".')
+ADDRESSES = Column("addresses", comment="Number of addresses, if the client has several.")
+OWNER = Column("owner", comment="Owner according to --owners. Empty if no line matches.")
+UPGRADED = "Requests between brokers and controllers do not affect the verdict, because an upgrade changes both ends."
+FROM_METRICS = " (from metrics, by software only)"
 INPUT_KIND = Column("input_kind", comment="Types of input.")
 NOBODY = "(nobody)"
 """Owner of clients without an owner, as named in the table of owners."""
@@ -38,7 +36,7 @@ NOBODY = "(nobody)"
 def refused_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
     """Return a table with a row for each client, API and target that refuses a version of the API."""
     title = f"Refused by {', '.join(judgement.target.name for judgement in judgements)}"
-    return _table("refused", title, judgements, {REFUSED}, hosts, "No client uses a version that is refused.")
+    return _table("refused", title, judgements, {REFUSED}, hosts, "No client uses a refused version.")
 
 
 def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
@@ -71,8 +69,8 @@ def _table(
         Column("api", "API"),
         "versions",
         *([Column("state", mark=MARKS)] if len(states) > 1 else []),
-        Column("refused_since", comment="First release that refuses a version after another release accepted it."),
-        Column("newest_common", comment="Newest version that the client has used and the target accepts."),
+        Column("refused_since", comment="First release that refuses a version that an earlier release accepted."),
+        Column("newest_common", comment="Newest version that the client used and the target accepts."),
         Column("evidence", comment="File and byte offset of an example.", brief=file_name),
         Column("accepted", "target accepts"),
         Column("reason", whole=True),
@@ -80,7 +78,8 @@ def _table(
         OWNER,
         "requests",
         Column(
-            "refusals", comment="Not answered because the server closed the connection, or refused in a server log."
+            "refusals",
+            comment="Requests refused in a server log, or unanswered because the server closed the connection.",
         ),
         "last_seen",
         "deprecated_since",
@@ -136,7 +135,7 @@ def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) 
 
 def addresses_table(judgements: Sequence[Judgement], more: int) -> Table:
     """Return a table with a row for each client and address, from judgements that are not rolled up."""
-    shape = Table("addresses", BY_ADDRESS, note="Each verdict is on the requests from this address.").with_columns(
+    shape = Table("addresses", BY_ADDRESS, note="Each verdict covers the requests from one address.").with_columns(
         *WHO, *_verdict_columns(judgements)
     )
     names = [*(column.name for column in WHO), OWNER.name]

@@ -24,7 +24,7 @@ from kwire_inspect.segments.rows import MAX_RECORD, Broken, Made, Rows
 from kwire_inspect.storage import opened, place
 
 MAX_INDEX = 16 << 20
-"""Maximum number of bytes to read from an index. Kafka's indexes have 10 MiB. Entries beyond the limit are
+"""Maximum number of bytes to read from an index. Kafka's indexes are 10 MiB. Entries beyond the limit are
 ignored."""
 
 

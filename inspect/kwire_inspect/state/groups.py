@@ -31,7 +31,7 @@ _NAMES = re.compile(
 
 @dataclass(slots=True)
 class Group:
-    """A group and its record values. For a classic group, ``metadata`` has all of them."""
+    """A group and its record values. For a classic group, ``metadata`` contains all values."""
 
     kind: str
     metadata: Any = None

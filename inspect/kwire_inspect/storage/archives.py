@@ -127,7 +127,8 @@ def _read(file: BinaryIO) -> Archive:
                 found.problem = _unpack(packed, file)
             except OSError as error:
                 if error.errno in FULL:
-                    reason = f"{error.strerror} in {gettempdir()}, to decompress it: set TMPDIR to a folder with room"
+                    place = f"{error.strerror} in {gettempdir()} while decompressing"
+                    reason = f"{place}: set TMPDIR to a folder with space"
                     raise OSError(error.errno, reason) from None
                 raise
     _read_tar(file, found)
@@ -189,9 +190,9 @@ def _after_members(file: BinaryIO, at: int) -> str:
     """
     file.seek(at)
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-        return f"damaged or cut tar at byte {at}"
+        return f"damaged or truncated tar at byte {at}"
     rest = file.read(MAX_HEADER)
-    return "data follow the end of the tar: unpack each of its parts" if rest.count(0) != len(rest) else ""
+    return "data follows the end of the tar: unpack each part" if rest.count(0) != len(rest) else ""
 
 
 def _read_zip(file: BinaryIO, found: Archive) -> None:
@@ -199,7 +200,7 @@ def _read_zip(file: BinaryIO, found: Archive) -> None:
     try:
         packed = zipfile.ZipFile(cast(BinaryIO, limited))
     except _TooLongError:
-        found.problem = "its list of members is too long: unpack the archive"
+        found.problem = "the list of members is too long: unpack the archive"
         return
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
         found.problem = f"damaged zip: {error}"
@@ -214,7 +215,7 @@ def _read_zip(file: BinaryIO, found: Archive) -> None:
         if member.flag_bits & 1:
             reason = "encrypted"
         elif member.compress_type not in KNOWN:
-            reason = "compressed in a way that is not supported in a zip: only deflate is"
+            reason = "unsupported zip compression: only deflate is supported"
         if not found.take(member.filename, member.file_size, partial(_unzipped, packed, member), reason):
             return
 

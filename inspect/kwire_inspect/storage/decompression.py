@@ -24,7 +24,7 @@ SKIPPABLE = b"\x2a\x4d\x18"
 HEAD = 6
 """Number of bytes needed to identify the format."""
 STEP = 1 << 8
-"""Number of zstd bytes to decompress at a time. They expand to at most 8 MB, since a block has at least 4 bytes."""
+"""Number of zstd bytes to decompress at a time. They expand to at most 8 MB, since a block is at least 4 bytes."""
 SMALL_STEP = 1 << 12
 """Number of bytes to read from Arrow at a time. An error loses at most this many bytes."""
 MAX_FREE = 1 << 26

@@ -3,7 +3,7 @@
 =====================  ==========================================================================
 ``captures/a.pcap``    a local file or folder
 ``-``                  standard input
-``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere but in another archive
+``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere except in another archive
 ``a.tar.gz!/``         all members of an archive, as a folder
 ``s3://bucket/a.pcap`` an object, or all objects below a folder: see ``storage.stores``
 =====================  ==========================================================================
@@ -258,7 +258,7 @@ def regular(path: str | Path) -> Path:
 
 
 def opened(path: str, *, peek: bool = False, expected: str = "") -> BinaryIO:
-    """Open a file at its beginning. The arguments are those of :meth:`LocalPlace.opened`."""
+    """Open a file at its beginning. For the arguments, see :meth:`LocalPlace.opened`."""
     return place(path).opened(peek, expected)
 
 
@@ -366,7 +366,7 @@ class StandardInput:
         longer available."""
         if position < self._size:
             if self._store is None:
-                raise OSError(0, "the standard input can be read only once", STDIN)
+                raise OSError(0, "standard input can be read only once", STDIN)
             self._store.seek(position)
             return self._store.read(min(size, self._size - position))
         if self._ended:
@@ -409,9 +409,9 @@ _known: list[StandardInput] = []
 def standard_input() -> StandardInput:
     """Return the standard input of this process. Raise ``OSError`` if it is closed or a terminal."""
     if sys.stdin is None or sys.stdin.closed:
-        raise OSError(0, "the standard input is closed", STDIN)
+        raise OSError(0, "standard input is closed", STDIN)
     if not _known or _known[0].stream is not sys.stdin.buffer:
         if sys.stdin.isatty():
-            raise OSError(0, "the standard input is a terminal: pipe a capture or a log into it", STDIN)
+            raise OSError(0, "standard input is a terminal: pipe a capture or a log into it", STDIN)
         _known[:] = [StandardInput(sys.stdin.buffer)]
     return _known[0]

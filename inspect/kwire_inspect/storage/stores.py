@@ -44,7 +44,7 @@ MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
 """Maximum duration of a listing in seconds, and maximum growth of the process during it in bytes."""
 LOOKS_EVERY = 0.2
 """Seconds between checks of these limits."""
-ENDLESS = "the list of objects is too long, or does not end: name a folder or a pattern with fewer objects"
+ENDLESS = "the list of objects is too long or endless: specify a folder or a pattern with fewer objects"
 CHANGED = "the object changed while it was read: read it again"
 S3 = frozenset({"s3", "s3a", "s3n"})
 """URI schemes of S3, including Hadoop's."""
@@ -55,8 +55,8 @@ WEB = frozenset({"http", "https"})
 UNNOTICED = GOOGLE | AZURE
 """Schemes for which Arrow's libraries do not notice when a store sends a whole object instead of a part."""
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
-REFUSED = "Hadoop could not reach it, or refused: what it says is above"
-WHOLE = "the store sends whole objects where parts are asked for: download it, or give it to the standard input"
+REFUSED = "Hadoop could not reach it or refused access: see the messages above"
+WHOLE = "the store ignores range requests: download the object, or pipe it to standard input"
 
 _REASONS = (
     (r"(?i)expired", "the credentials have expired: renew them"),
@@ -72,7 +72,7 @@ _REASONS = (
     (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
     (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),
     (r"Unable to load libhdfs",
-     "hdfs needs libhdfs.so of a Hadoop installation: set HADOOP_HOME, or ARROW_LIBHDFS_DIR"),
+     "hdfs needs libhdfs.so from a Hadoop installation: set HADOOP_HOME or ARROW_LIBHDFS_DIR"),
     (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to the output of `hadoop classpath --glob`"),
     (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
@@ -104,7 +104,7 @@ class RemotePlace:
         self.root = f"{self.scheme}://{self.authority}"
         self.name = f"{self.root}/{self.key}"
         if not self.authority:
-            raise ValueError(f"{name}: which bucket or host? Write {self.scheme}://NAME/PATH")
+            raise ValueError(f"{name}: no bucket or host: write {self.scheme}://NAME/PATH")
 
     @property
     def _system(self) -> FileSystem:
@@ -283,7 +283,9 @@ class MaskedPlace(RemotePlace):
     """An object whose key may contain a secret. It is never read."""
 
     def check(self) -> NoReturn:
-        raise StoreError(self.name, "its key may have a secret, which tables would show: copy it to another name")
+        raise StoreError(
+            self.name, "its key may contain a secret, which tables would show: copy the object to another key"
+        )
 
     def info(self) -> NoReturn:
         self.check()
@@ -465,8 +467,8 @@ def refuse_secrets(name: str) -> None:
     if cut or web or ":" in user or QUERY.search(key):
         shown = host if is_host and "@" not in key else "…"
         raise ValueError(
-            f"{scheme}://{shown}: an address with a password, or with a query that may have a secret, cannot be "
-            "given: tables show it"
+            f"{scheme}://{shown}: an address with a password, or with a query that may contain a secret, is not "
+            "accepted because tables show it"
         )
 
 

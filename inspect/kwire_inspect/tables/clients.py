@@ -188,8 +188,8 @@ def _one(condition: str) -> str:
 def counted(
     exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
-    """Yield fewer rows of :data:`COUNTED` for batches with ``EXCHANGE_COLUMNS``. ``clients`` makes the same table of
-    them.
+    """Yield fewer rows of :data:`COUNTED` for batches with ``EXCHANGE_COLUMNS``. ``clients`` makes the same table
+    from them.
 
     If there are too many clients and connections, their counts are not added up, so that the memory does not grow.
     """

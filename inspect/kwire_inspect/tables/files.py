@@ -205,7 +205,7 @@ class ParquetTable:
             with suppress(FileExistsError):
                 LocalFiles().create(f"{self._folder}/{MARKER}", self._origin.marker())
             file = _new_part(private_folder(self._folder / partition))
-            # statistics and dictionaries would copy values, which may have 40 MB
+            # statistics and dictionaries would copy values, which may be 40 MB each
             plain = [field.name for field in schema if field.type != BINARY]
             writer = ParquetWriter(file, schema, use_dictionary=plain, write_statistics=plain)
             writer.file_handle = file  # the writer closes it

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
 """Topic id of all zeros, which stands for a missing id."""
 NAMES = ("name", "topic", "topic_name")
-"""Possible names of the topic name field next to ``topic_id``. If there is no such field, ``topic`` is added."""
+"""Possible names of the topic name field next to ``topic_id``. If none of them exists, ``topic`` is added."""
 TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "cluster_id")])
 """Columns of a table of topic names. ``cluster_id`` is set if the response contains it, as Metadata responses do from
 version 2 on.

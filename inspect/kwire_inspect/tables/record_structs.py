@@ -30,12 +30,12 @@ from kwire_kafka import PROTOCOL
 if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
-VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, null if out of range."})
+VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the value, or null if out of range."})
 TYPE = pa.field("type", pa.string(), metadata={"comment": "Type of the control record, such as abort or commit."})
 
 JSON = [
-    pa.field("key", pa.string(), metadata={"comment": "Text, in the topic with offsets JSON."}),
-    pa.field("value", pa.string(), metadata={"comment": "JSON, as it is in the record."}),
+    pa.field("key", pa.string(), metadata={"comment": "Text. In the offsets topic, this is JSON."}),
+    pa.field("value", pa.string(), metadata={"comment": "JSON as stored in the record."}),
 ]
 
 LEGACY = "Legacy"

@@ -69,7 +69,7 @@ def backend(table: object) -> Backend:
         engine.load()
     known = backend.dispatch(type(table))
     if known is backend.dispatch(object):
-        raise TypeError(f"expected a table of an engine, got {type(table).__name__}")
+        raise TypeError(f"expected a table from an engine, got {type(table).__name__}")
     return known(table)
 
 

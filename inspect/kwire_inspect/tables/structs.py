@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 AT_ONCE = 1 << 20
 """Approximate number of bytes to decode at a time. The objects need ten times as much memory."""
 
-REASON = pa.field("reason", pa.string(), metadata={"comment": "Why something could not be decoded."})
+REASON = pa.field("reason", pa.string(), metadata={"comment": "Why a value could not be decoded."})
 
 Decoded = tuple[Message | None, int, str | None]
 """A message and its version, or the reason why it could not be decoded. Without bytes, it is :data:`NOTHING`."""

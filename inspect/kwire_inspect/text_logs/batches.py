@@ -18,7 +18,7 @@ BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
 """Number of bytes of log lines per batch."""
 
-NO_REQUESTS = "no line of this file is about a request"
+NO_REQUESTS = "no line of this file describes a request"
 
 Rows = Iterable[tuple[int, list[Row]]]
 """The size of an entry in bytes, and its rows."""

@@ -14,7 +14,7 @@ from kwire_inspect.connections.request_context import Columns
 if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry, Request, Response
 
-TEXT = "brokers before 2.8 log request and response as text, without their bytes"
+TEXT = "brokers before 2.8 log requests and responses as text, without their bytes"
 
 
 def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
@@ -85,4 +85,4 @@ def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, s
         return make(), None
     except (KwireError, LookupError) as error:
         where, _, reason = str(error).partition(": ")
-        return None, f"{where}: the value is wrong" if reason and name in SECRETS else str(error)
+        return None, f"{where}: invalid value" if reason and name in SECRETS else str(error)

@@ -20,8 +20,8 @@ DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
 MAX_JSON = 16 << 20
 """Maximum size of a JSON file to parse, in bytes. Parsing needs several times as much memory."""
 MAX_VALUES = 500_000
-"""Maximum number of JSON values to parse, estimated from commas and brackets. Two bytes may become an object of
-64."""
+"""Maximum number of JSON values to parse, estimated from commas and brackets. Two bytes of JSON may become an object
+of 64 bytes."""
 MAX_COUNTED = 1 << 53
 """Maximum count. A broker would take centuries to reach it. Up to this value, doubles represent integers exactly."""
 MAX_LABELS = 64
@@ -71,7 +71,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
             if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
                 parts.append(line)
                 if size + len(line) > MAX_JSON:
-                    problems.append((0, f"JSON of more than {MAX_JSON >> 20} MB: ask only for these MBeans"))
+                    problems.append((0, f"JSON of more than {MAX_JSON >> 20} MB: request only the needed MBeans"))
                     return
             elif heading and not DEPRECATED.search(line):
                 cells = _cells(line.decode("utf-8", "replace"))
@@ -90,7 +90,7 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
     yield from _row(heading, *row)
     if parts and not lines.problems:
         if sum(part.count(sign) for part in parts for sign in (b"{", b"[", b",")) > MAX_VALUES:
-            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: ask only for these MBeans"))
+            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: request only the needed MBeans"))
             return
         yield from _json(b"\n".join(parts), problems)
 

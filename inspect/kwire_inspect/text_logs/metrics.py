@@ -26,7 +26,7 @@ MAX_SERIES = 100_000
 """Maximum number of series in a dump. A broker has at most a few hundred."""
 NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
 """Columns that metrics cannot fill."""
-NAMELESS = "a series without API and version of the requests"
+NAMELESS = "a series without the API and version of its requests"
 _VERSION = re.compile(r"[0-9]{1,4}")
 FETCH, BY_CONSUMERS, BY_FOLLOWERS = "Fetch", "FetchConsumer", "FetchFollower"
 """Names under which brokers count each Fetch request twice: by API and by sender."""
@@ -73,7 +73,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
         elif (labels := hash(frozenset(series.labels.items()))) in found or len(found) < MAX_SERIES:
             found[labels] = counted, series.requests, series.position
         else:
-            problems.append((series.position or 0, f"more than {MAX_SERIES:,} series: the rest is left out"))
+            problems.append((series.position or 0, f"more than {MAX_SERIES:,} series: the rest is ignored"))
             break
     problems += [nameless] if nameless else []
     sums: Counter[Counted] = Counter()
@@ -125,4 +125,4 @@ def _rows(
                 "position": position,
             }
     if unknown:
-        problems.append((unknown[0], f"requests of an API that is unknown here: {unknown[1]}"))
+        problems.append((unknown[0], f"requests of an unknown API: {unknown[1]}"))

@@ -155,7 +155,7 @@ class RequestRows:
             throttle_ms=throttle,
             response_version=None if response is None else response.version,
             forwarded=True,
-            reason=None if response else "the response to its Envelope contains none",
+            reason=None if response else "the response to its Envelope contains no response",
             **(inner_payloads(self._protocol, request, response) if self._shown else {}),
         )
 

@@ -146,7 +146,7 @@ def growing_key_log(path: str | None) -> str:
         with regular(path).open("rb"):
             pass
     except OSError as error:
-        hint = " (create it, if clients are yet to write it)" if isinstance(error, FileNotFoundError) else ""
+        hint = " (create it if no client has written it yet)" if isinstance(error, FileNotFoundError) else ""
         raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}{hint}") from None
     return str(Path(path).absolute())
 
@@ -181,10 +181,10 @@ def read_key_log(path: str) -> KeyLog:
     except OSError as error:
         raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}") from None
     if len(text) > MAX_BYTES:
-        raise OptionError(f"the key log {path} is larger than {MAX_BYTES >> 20} MB: give the part of this capture")
+        raise OptionError(f"the key log {path} is larger than {MAX_BYTES >> 20} MB: pass only the needed part")
     keys.add(text)
     if not len(keys):
-        raise OptionError(f"the key log {path} has no secrets: expected lines of a label, a random and a secret")
+        raise OptionError(f"the key log {path} has no secrets: expected lines with a label, a random and a secret")
     return keys
 
 

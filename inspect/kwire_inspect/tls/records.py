@@ -101,7 +101,7 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
     """Return the position of a record at or after ``at``, and true. It must be followed by another record or the
     buffer's end.
 
-    If there is none, return the position where the next search starts, and false.
+    If no record is found, return the position where the next search starts, and false.
     """
     first = len(buffer)
     while (at := buffer.find(b"\x17\x03\x03", at)) >= 0:

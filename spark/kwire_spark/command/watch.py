@@ -38,44 +38,48 @@ POLL_SECONDS = 1.0
     "interfaces",
     multiple=True,
     metavar="NAME",
-    help="Capture on this interface, or on any, with dumpcap or tcpdump. Can be given several times.",
+    help="Capture on this interface, or on `any`, with dumpcap or tcpdump. Can be repeated.",
 )
 @click.option(
     "--filter",
     "pcap_filter",
     metavar="FILTER",
-    help="Filter of tcpdump. [default: TCP, to and from --ports]",
+    help="Capture filter in tcpdump syntax. [default: TCP to and from --ports]",
 )
 @click.option(
     "--snap-length",
     type=click.IntRange(64, 262_144),
     default=262_144,
     metavar="BYTES",
-    help="Bytes to capture of each packet. 200 suffice for readiness. [default: all]",
+    help="Number of bytes to capture of each packet. For readiness, 200 suffice. [default: all]",
 )
 @click.option(
     "--disk",
     default="1g",
     show_default=True,
     metavar="SIZE",
-    help="Disk space for packets that wait to be read. Further packets are dropped and counted.",
+    help="Disk space for packets waiting to be read. Packets beyond it are dropped and counted.",
 )
-@click.option("--topic", metavar="NAME", help="Read packets from this Kafka topic, each a record.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="A broker that has the topic.")
-@click.option("--topic-config", metavar="FILE", help="Properties file of a consumer, for a broker with TLS or SASL.")
+@click.option("--topic", metavar="NAME", help="Read packets from this Kafka topic, one per record.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="Broker of the cluster that has the topic.")
+@click.option("--topic-config", metavar="FILE", help="Consumer properties file, for a broker with TLS or SASL.")
 @click.option(
     "--link-type",
     default=ETHERNET,
     show_default=True,
     metavar="NUMBER",
-    help="Link header of packets in the topic. 1 is Ethernet, 101 IP, 113 and 276 Linux cooked.",
+    help="Link type of the packets in the topic: 1 for Ethernet, 101 for IP, 113 or 276 for Linux cooked.",
 )
-@click.option("--connector", metavar="FOLDER", help="Jars of Spark's connector for Kafka, unless Spark has them.")
-@click.option("--for", "duration", metavar="TIME", help="End after this time, such as 60s, 10m or 1h.")
 @click.option(
-    "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder of the table and its checkpoint."
+    "--connector",
+    metavar="FOLDER",
+    help="Folder with the jars of Spark's Kafka connector, unless Spark already has them.",
 )
-@click.option("--once", is_flag=True, help="Process existing data, and exit.")
+@click.option("--for", "duration", metavar="TIME", help="Stop after this time, such as 60s, 10m or 1h.")
+@click.option(
+    "--out", default=DEFAULT_OUT, metavar="DIR", show_default=True, help="Folder for the table and its checkpoint."
+)
+@click.option("--once", is_flag=True, help="Process the existing data and exit.")
 @TABLE_FORMAT
 @MASTER
 @PORTS
@@ -87,7 +91,7 @@ POLL_SECONDS = 1.0
     default=5,
     show_default=True,
     metavar="SECONDS",
-    help="Read a file when it has not grown for this long.",
+    help="Read a file once it has not grown for this long.",
 )
 @click.option(
     "--late",
@@ -101,7 +105,7 @@ POLL_SECONDS = 1.0
     "targets",
     multiple=True,
     metavar="RELEASE|HOST:PORT|FILE",
-    help="Judge clients by this release or broker after each batch, as readiness does. Can be given several times.",
+    help="After each batch, report clients that this release or broker refuses, as readiness does. Can be repeated.",
 )
 @OWNERS
 @QUIET
@@ -130,12 +134,12 @@ def watch(
     owners: str | None,
     quiet: bool,
 ) -> int:
-    """Keep the table clients up to date with the captures that arrive in FOLDER, or with the packets of interfaces or
-    of a Kafka topic, until interrupted.
+    """Keep the table clients up to date with captures that arrive in FOLDER, or with packets from interfaces or a
+    Kafka topic, until interrupted.
 
-    Each file is read once, when it no longer grows: rotate files with tcpdump -G or dumpcap -b. Run with the same
-    DIR, the command continues where it stopped. With --target, DIR has the page readiness.html, which loads itself
-    again, and kwire.prom for Prometheus, and newly refused clients are printed.
+    Each file is read once, when it no longer grows, so rotate files with tcpdump -G or dumpcap -b. If run again with
+    the same DIR, the command continues where it stopped. With --target, it prints newly refused clients and writes to
+    DIR the page readiness.html, which reloads itself, and metrics for Prometheus in kwire.prom.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -152,11 +156,11 @@ def watch(
     seconds = options.duration("--for")
     key_log = growing_key_log(key_log)  # fail before Spark starts
     if bool(folder) + bool(interfaces) + bool(topic) != 1:
-        raise OptionError("name what to watch: either a folder, or --interface, or --topic")
+        raise OptionError("specify exactly one of FOLDER, --interface and --topic")
     if interfaces and not (master or "local").startswith("local"):
-        raise OptionError("--interface captures on this machine: leave out --master")
+        raise OptionError("--interface captures on this machine: omit --master")
     if interfaces and once:
-        raise OptionError("--once is for a folder or a topic: with --interface, say how long with --for")
+        raise OptionError("--once cannot be used with --interface: use --for to set how long to capture")
     console = Console(stderr=True, quiet=quiet)
     out = checked_output(out)
     live = live_report(out, table_format, targets, owners, messages, console) if targets else None
@@ -188,7 +192,7 @@ def watch(
         trigger: dict[str, Any] = {"availableNow": True} if once else {"processingTime": f"{POLL_SECONDS} seconds"}
         query = keep_clients(exchanges, out, format=table_format, inputs=given.name).trigger(**trigger).start()
         progress = ProgressPrinter(console)
-        progress.begin(given.name, f"page is {out}/readiness.html" if live else f"table is {out}/clients")
+        progress.begin(given.name, f"report page is {out}/readiness.html" if live else f"table is {out}/clients")
         end = time.monotonic() + seconds if seconds else float("inf")
         pending = True  # the table may exist from an earlier run
         while query.isActive and not given.problem and time.monotonic() < end:
@@ -201,7 +205,7 @@ def watch(
             status.update(escape(progress.doing(given.name, reading=query.status["isDataAvailable"])))
         problem = given.problem
         if given.end() and query.isActive:
-            status.update("Reading what was captured …")
+            status.update("Reading the remaining packets …")
             query.processAllAvailable()
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
             time.sleep(POLL_SECONDS / 10)  # let the current batch finish, or its work is lost
@@ -212,7 +216,8 @@ def watch(
             live.update()
     if (error := query.exception()) is not None:
         raise error
-    console.print(f"{progress}; the table is [bold]{escape(visible(out, 1000))}/clients[/bold]", highlight=False)
+    table = escape(visible(out, 1000))
+    console.print(f"Read {progress} into the table [bold]{table}/clients[/bold]", highlight=False)
     if problem:
         raise CaptureError(problem)
     return 0
@@ -250,7 +255,7 @@ class ProgressPrinter:
         """Print the names of the input and of the result."""
         from rich.text import Text
 
-        self._console.print(Text(f"Watching {visible(name, 1000)}; the {visible(result, 1000)}"), soft_wrap=True)
+        self._console.print(Text(f"Watching {visible(name, 1000)}. The {visible(result, 1000)}"), soft_wrap=True)
 
     def doing(self, name: str, *, reading: bool) -> str:
         """Return the totals, if any, and whether packets are being read or awaited."""
@@ -261,7 +266,7 @@ class ProgressPrinter:
         """Print the total number of packets dropped by the capture if it has grown."""
         if packets > self.missing:
             self.missing = packets
-            told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing, up to now: capture fewer "
+            told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing so far: capture fewer "
             self._console.print(f"{told}(--filter), or less of each (--snap-length)", highlight=False)
 
     def update(self, query: StreamingQuery) -> bool:

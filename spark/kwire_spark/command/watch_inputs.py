@@ -19,8 +19,8 @@ ALL = "tcp"
 PACKETS_AT_ONCE = 200_000
 """Maximum number of records per batch."""
 NO_CONNECTOR = (
-    "Spark lacks its connector for Kafka, spark-sql-kafka-0-10: name a folder with its jars by --connector "
-    "(docs/watch.md says how to make one)"
+    "Spark's Kafka connector, spark-sql-kafka-0-10, is missing. Specify a folder with its jars by --connector "
+    "(docs/watch.md explains how to create it)"
 )
 
 
@@ -80,7 +80,7 @@ class InterfacesInput(WatchInput):
         """
         if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
             raise OptionError(
-                f"Spark's own traffic is on {own[0]}: name the brokers' ports with --ports, or a --filter"
+                f"Spark's own traffic is on {own[0]}: specify the broker ports with --ports, or a --filter"
             )
         from kwire_spark.session import private_folder
 
@@ -127,14 +127,14 @@ class TopicInput(WatchInput):
         if not servers:
             raise OptionError("--topic needs --bootstrap-server HOST:PORT")
         if link_type not in LINKS:
-            raise OptionError(f"--link-type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
+            raise OptionError(f"unknown --link-type {link_type}, expected one of {', '.join(map(str, LINKS))}")
         try:
             given = read_properties(config) if config else {}
         except (OSError, SecurityError) as error:
             raise OptionError(f"--topic-config {config}: {error}") from None
         self._jars = sorted(Path(connector).glob("*.jar")) if connector else []
         if connector and not self._jars:
-            raise OptionError(f"--connector {connector}: this folder has no jar")
+            raise OptionError(f"--connector {connector}: this folder contains no jar")
         self._options = {f"kafka.{name}": value for name, value in given.items()} | {
             "kafka.bootstrap.servers": servers,
             "subscribe": topic,

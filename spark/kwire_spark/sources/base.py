@@ -58,7 +58,7 @@ class CountingReader(TaskReader):
 def refuse_standard_input(paths: Sequence[str]) -> None:
     """Raise :class:`OptionError` if standard input is among ``paths``, because Spark's workers cannot read it."""
     if STDIN in paths:
-        raise OptionError(f"{STDIN} is the standard input, which is read without Spark: write it to a file")
+        raise OptionError(f"{STDIN} is standard input, which Spark cannot read: write it to a file")
 
 
 class Source(DataSource):

@@ -63,7 +63,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def __init__(self, options: Options, schema: StructType) -> None:
         if remote := [path for path in options.paths() if is_remote(path)]:
-            raise OptionError(f"{remote[0]}: a stream reads files of this machine: copy captures to a folder")
+            raise OptionError(f"{remote[0]}: a stream reads only local files. Copy captures to a local folder")
         self._options = options
         self._schema = selected(PACKETS, schema)
         self._settled = options.number("settled", 5)
@@ -103,7 +103,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         path, taken = partition.value
-        grown = "the file has grown since it was read: the bytes from here on were not read"
+        grown = "the file has grown since it was read: bytes from this position on were not read"
         return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROWS_AT_ONCE = 4096
 
-UPDATED = "kwire was updated since the last batch: what its state had of these connections is lost, they begin here"
+UPDATED = "kwire was updated since the last batch: the state of these connections is lost, and they restart here"
 """Reason for reading a connection from this packet on, as if the capture had started in the middle of it."""
 
 

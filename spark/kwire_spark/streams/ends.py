@@ -33,7 +33,7 @@ PATIENCE = 60.0
 STORED_BY = f"kwire {__version__}\n".encode()
 """Prefix of every stored state. It has the version, because other versions have other classes."""
 
-PRIVATE = "not kept between batches: they may be secret"
+PRIVATE = "not kept between batches because they may be secret"
 
 
 class OtherVersionError(KwireError):
@@ -64,11 +64,11 @@ class Ends:
         """Return the state that ``stored`` serialized. ``projection`` must equal that of the job that saved it. The
         keys of TLS connections are derived from ``keys`` again.
 
-        Raises :class:`OtherVersionError`, or ``pickle.UnpicklingError`` for bytes that refer to anything but classes
-        of kwire and a few known objects.
+        Raises :class:`OtherVersionError`, or ``pickle.UnpicklingError`` for bytes that refer to anything except
+        classes of kwire and a few known objects.
         """
         if not stored.startswith(STORED_BY):
-            raise OtherVersionError("another version of kwire has stored this state")
+            raise OtherVersionError("this state was stored by another version of kwire")
         ends: Self = _Unpickler(stored[len(STORED_BY) :], projection, keys).load()
         return ends
 
@@ -89,7 +89,7 @@ class Ends:
     def trim(self, most: int) -> Iterator[Row]:
         """Drop incomplete data if it exceeds ``most`` bytes. Yield rows that report the loss."""
         if self._open is not None and self._open.held > most:
-            yield from self._drop(f"not kept: more than {most} bytes of the connection were waiting")
+            yield from self._drop(f"dropped because the connection held more than {most} bytes")
 
     def pause(self, most: int = STATE) -> Iterator[Row]:
         """Drop data that must not be stored between batches, and incomplete data beyond ``most`` bytes. Yield rows

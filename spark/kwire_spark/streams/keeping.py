@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 BATCH = "batch"
-_ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "The batch that was added last."})
+_ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "Number of the batch added last."})
 KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
 """Columns of both tables."""
 
@@ -36,7 +36,7 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
     """
     path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
-        raise ValueError(f"{path} exists, but its checkpoint does not: {checkpoint}")
+        raise ValueError(f"{path} exists, but its checkpoint {checkpoint} does not")
     writer = exchanges.writeStream.queryName("clients").option("checkpointLocation", checkpoint)
     return writer.foreachBatch(partial(add_batch, folder, format, inputs=inputs))
 
@@ -54,7 +54,7 @@ def _add(folder: str, name: str, format: str, seen: Clients[DataFrame], number: 
     spark, path = seen.counted.sparkSession, f"{folder.rstrip('/')}/{name}"
     known = _read(spark, path, format, KEPT[name])
     if known is None and number:
-        raise ValueError(f"{path}: the table of this stream is missing; delete its checkpoint to start over")
+        raise ValueError(f"{path}: the table of this stream is missing. Delete its checkpoint to start over")
     last = None if known is None else known.agg(F.max(BATCH)).first()
     if last is not None and last[0] is not None and last[0] >= number:
         return

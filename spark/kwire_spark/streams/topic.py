@@ -37,7 +37,7 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     unsupported encapsulations, and records that are not packets.
     """
     if link_type not in LINKS:
-        raise ValueError(f"link type {link_type} is unknown, expected one of {', '.join(map(str, LINKS))}")
+        raise ValueError(f"unknown link type {link_type}, expected one of {', '.join(map(str, LINKS))}")
     columns = "topic", "partition", "offset", "unix_micros(timestamp) AS micros", "key", "value"
     return records.selectExpr(*columns).mapInArrow(partial(packet_rows, link_type), spark_schema(PACKETS))
 
@@ -57,7 +57,7 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
             continue
         time = _time(key or b"", micros)
         if time is None:
-            yield Broken(source, offset, "neither key nor timestamp of this record is a time that is possible")
+            yield Broken(source, offset, "neither the key nor the timestamp of this record is a plausible time")
             continue
         found = packet(frame, 0, len(frame), len(frame), link, time / 1e6, source, offset)
         if found is not None:

@@ -92,7 +92,7 @@ for (const table of document.querySelectorAll("table")) {
     table.parentElement.before(made("div", { className: "tools" }, made("label", {}, "Search ", search), ...choices, count, back, next));
     show(0);
   }
-  const scroll = table.parentElement, note = made("p", { className: "note" }, "More columns: scroll the table to the right \u2192");
+  const scroll = table.parentElement, note = made("p", { className: "note" }, "Scroll to the right for more columns \u2192");
   scroll.before(note);
   scroll.addEventListener("scroll", () => showMore(scroll, note));
   new ResizeObserver(() => showMore(scroll, note)).observe(scroll);
