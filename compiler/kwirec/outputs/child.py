@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pickle
 import re
@@ -271,12 +272,17 @@ def _place(traceback: TracebackType | None, job: Job, template: str) -> tuple[st
 
 
 def _limit(memory: int, seconds: float) -> None:
-    """Limit memory and CPU time where the system supports it. The parent's time limit works everywhere."""
+    """Limit memory and CPU time where the system supports it. The parent's time limit works everywhere.
+
+    The CPU limit ends a single step of C, in which no thread of Python runs. It leaves :meth:`Renderer.watch` two
+    seconds to end everything else, which reports the line.
+    """
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 10, int(seconds) + 11))
+        end = math.ceil(time.process_time() + seconds) + 2
+        resource.setrlimit(resource.RLIMIT_CPU, (end, end + 1))
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
 
 
