@@ -29,7 +29,7 @@ from kwire import is_native
 from kwire.command import main
 from tools.native import stale
 
-EXAMPLES = 100
+EXAMPLES = 50
 SPARK, RELEASES = "spark", "releases"
 
 UNTIMED = settings(
@@ -41,8 +41,8 @@ UNTIMED = settings(
     ],
 )
 settings.register_profile("default", UNTIMED, max_examples=EXAMPLES, derandomize="CI" in os.environ)
-settings.register_profile("quick", UNTIMED, max_examples=EXAMPLES // 4, derandomize="CI" in os.environ)
-settings.register_profile("deep", UNTIMED, max_examples=20 * EXAMPLES, print_blob=True)
+settings.register_profile("quick", UNTIMED, max_examples=EXAMPLES // 2, derandomize="CI" in os.environ)
+settings.register_profile("deep", UNTIMED, max_examples=40 * EXAMPLES, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 

@@ -380,7 +380,7 @@ def test_keys_of_headers_that_are_not_text_are_replaced() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_broken_fields() -> None:
     outcomes = run_fields(3000, 1)
     assert outcomes["refused"] > 500

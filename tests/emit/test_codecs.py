@@ -36,6 +36,7 @@ CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 GENERATED = Path(__file__).parent.parent / "generated"
 
 
+@pytest.mark.long
 def test_what_is_checked_in_is_what_is_emitted() -> None:
     """The package of the small protocol is there to be read: ``make generate`` rewrites it."""
     found = generate(load([CLOCKWORK], Report()), [CLOCKWORK], package="clockwork_wire", out=GENERATED, check=True)
@@ -55,7 +56,7 @@ def test_emission_does_not_depend_on_the_order_of_files() -> None:
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_unformatted_text_is_what_black_only_reformats() -> None:
     """Formatting must not repair anything: the emitted text parses to the same tree."""
     schema = load([CLOCKWORK], Report()).schema

@@ -162,14 +162,14 @@ def test_comments_of_version_fields_are_reported(tmp_path: Path) -> None:
     assert found == ["// Its version."]
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("many", ["// c\n" * 20_000, "/* c */" * 20_000, '"a": 1, /* c */' * 5_000])
 def test_many_comments_take_linear_time(many: str) -> None:
     parse(Source("x.json", '{ "name": "A", ' + many), Report())
     parse(Source("x.json", '{ "name": "A",' + many + ' "type": "data" }'), Report())
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("notation", ["json", "krammar"])
 def test_writing_many_comments_takes_linear_time(notation: str) -> None:
     comments = "// c\n" * 100_000

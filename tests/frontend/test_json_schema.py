@@ -103,6 +103,7 @@ def nodes(definition: Any) -> Iterator[tuple[dict[str, Any], str]]:
                 yield inner, "field"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", WHOLE)
 def test_wrong_attributes_and_values_are_refused_as_by_the_parser(kind: str) -> None:
     text, tried, refused = WHOLE[kind], 0, 0

@@ -425,18 +425,19 @@ def test_groups_are_short_and_the_documentation_comes_last(site: Mapping[str, st
             assert len(hits) < 6 or hits[-1][2] > 5, query  # the last stands for all of them
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "said"),
-    [
-        ("001200030000000700016300", "api_versions.html#request-v3", 'header 2, correlation id 7, client id "c"'),
-        ("0000001b0012000300000007ffff", "api_versions.html#request-v3", "header 2, correlation id 7, no client id"),
-        ("000000080007000000000007", "controlled_shutdown.html#request-v0", "header 0, correlation id 7"),
-        ("00:01:00:04:00:00:00:00:ff:ff", "fetch.html#request-v4", "header 1, correlation id 0, no client id"),
-        ("000c0004", "heartbeat.html#request-v4", "header 2"),
-    ],
-)  # fmt: skip
-def test_bytes_show_their_header(site: Mapping[str, str], tmp_path: Path, text: str, path: str, said: str) -> None:
-    [[title, [[found, place, _]]], *_] = ask(site, tmp_path, text)[text]
-    assert (title, found) == ("Meant", f"api/{path}-bytes")
-    assert place.partition("version ")[2].partition(" ")[2] == said
-    assert ask(site, tmp_path, "7fff0000", "00010") == {"7fff0000": [], "00010": []}
+HEADERS = {
+    "001200030000000700016300": ("api_versions.html#request-v3", 'header 2, correlation id 7, client id "c"'),
+    "0000001b0012000300000007ffff": ("api_versions.html#request-v3", "header 2, correlation id 7, no client id"),
+    "000000080007000000000007": ("controlled_shutdown.html#request-v0", "header 0, correlation id 7"),
+    "00:01:00:04:00:00:00:00:ff:ff": ("fetch.html#request-v4", "header 1, correlation id 0, no client id"),
+    "000c0004": ("heartbeat.html#request-v4", "header 2"),
+}
+
+
+def test_bytes_show_their_header(site: Mapping[str, str], tmp_path: Path) -> None:
+    answers = ask(site, tmp_path, *HEADERS, "7fff0000", "00010")
+    assert (answers.pop("7fff0000"), answers.pop("00010")) == ([], [])
+    for text, (path, said) in HEADERS.items():
+        [[title, [[found, place, _]]], *_] = answers[text]
+        assert (title, found) == ("Meant", f"api/{path}-bytes")
+        assert place.partition("version ")[2].partition(" ")[2] == said

@@ -155,7 +155,7 @@ def refused_with_reasons(value: Message, version: int) -> list[tuple[str, str]]:
             reset(value, path)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_small_protocol_too(clockwork: ModuleType) -> None:
     """With what Kafka does not have: a default that a version cannot carry, nulls and tags of all kinds."""
     from clockwork_releases.compat import MATRIX as small  # type: ignore[import-not-found]

@@ -186,7 +186,7 @@ def test_every_link_of_the_overview_leads_to_a_page_that_leads_back() -> None:
         assert (folder / link).parent.joinpath(back).resolve() == (folder / "README.md").resolve()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_whole_matrix_is_emitted() -> None:
     schema = load([KAFKA], Report()).schema
     artifacts = emit_compatibility(lower(schema), group_modules(schema), history_of([KAFKA]), package="x")

@@ -87,6 +87,7 @@ def assert_same(name: str, module: ModuleType, chosen: Random) -> int:
     return len(versions)
 
 
+@pytest.mark.long
 def test_some_models_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
     found = {name: assert_same(name, module, Random(7)) for name, module in emitted(tmp_path, SOME)}
     assert found["FetchRequest"] == 2

@@ -47,6 +47,7 @@ def make(*targets: str) -> subprocess.CompletedProcess[str]:
     return run("make", f"PYTHON={sys.executable}", *targets)
 
 
+@pytest.mark.long
 def test_new_templates_pass_their_test() -> None:
     assert kwirec("new", "pages", "--templates").exit_code == 0
     assert sorted(path.name for path in Path("pages").iterdir()) == sorted(TEMPLATES)
@@ -56,7 +57,7 @@ def test_new_templates_pass_their_test() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("notation", DEFINITIONS)
+@pytest.mark.parametrize("notation", ["json", pytest.param("krammar", marks=pytest.mark.long)])
 def test_from_new_to_a_passing_test(notation: str) -> None:
     assert "kwirec new acme && cd acme\n$ make generate check test\n" in TUTORIAL
     assert kwirec("new", "acme", "--notation", notation).exit_code == 0

@@ -78,7 +78,7 @@ def workflow(clone: Path) -> Job:
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_workflow_refuses_what_breaks_and_accepts_a_new_version(clone: Path) -> None:
     add_color("1+")
     breaking = workflow(clone)

@@ -135,6 +135,7 @@ def test_a_link_in_the_folder_leads_to_no_file_outside(run: Run, tmp_path: Path)
     assert (tmp_path / "mine/a.txt").read_text() == "1"
 
 
+@pytest.mark.long
 def test_a_generated_package_is_not_replaced_by_outputs(run: Run, tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["generate", str(CLOCKWORK), "--package", "clock", "--out", str(tmp_path)])
     assert result.exit_code == 0

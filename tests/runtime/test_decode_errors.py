@@ -232,7 +232,7 @@ def test_policies_print() -> None:
     assert repr(STRICT) == "Policy(tags='strict', utf8='strict', trailing='error')"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("trailing", [b"more", b""])
 def test_the_second_reading_begins_with_the_memory_of_the_first_released(trailing: bytes) -> None:
     """The error of a large message does not take twice the memory of the message."""

@@ -123,7 +123,7 @@ def test_every_byte_of_every_message_is_in_one_line(name: str) -> None:
                 assert span.value == (None if items is None else len(items))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @each_message
 def test_every_cut_ends_in_the_error_of_decode(name: str) -> None:
     cls = message_class(name)

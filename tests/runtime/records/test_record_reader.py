@@ -396,7 +396,7 @@ def test_a_compressed_message_holds_a_bounded_number_of_messages(monkeypatch: py
             assert len(batch.records()) == len(OLD)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_second_reading_of_bad_records_begins_with_the_memory_of_the_first_released() -> None:
     """Otherwise a batch with one wrong byte would take twice the memory of a good one."""
     count = 20_000
