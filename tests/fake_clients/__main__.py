@@ -9,9 +9,11 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 
 from tests.fake_clients.clients import CLIENTS
 from tests.fake_clients.conftest import PAGE, RESULTS, SCENARIOS
+from tests.fake_clients.test_clients import RELEASE_LINES
 from tests.fake_clients.test_languages import PROGRAMS
 
 SECONDS = 900
@@ -32,11 +34,15 @@ def run(client: str) -> str:
 
 
 def table() -> str:
-    """Return the releases with which each client passed each scenario."""
+    """Return the releases with which each client passed each scenario, or ``all``."""
+
+    def passed(releases: Sequence[str]) -> str:
+        return "all" if {*releases} == {*RELEASE_LINES} else ", ".join(sorted(releases)) or "–"
+
     rows = [["client", *SCENARIOS], ["--"] * (len(SCENARIOS) + 1)]
     for path in sorted(RESULTS.glob("*.json"), key=lambda path: path.stem.lower()):
         found = json.loads(path.read_text())
-        rows.append([path.stem, *(", ".join(sorted(found.get(name, ()))) or "–" for name in SCENARIOS)])
+        rows.append([path.stem, *(passed(found.get(name, ())) for name in SCENARIOS)])
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
