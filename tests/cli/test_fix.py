@@ -43,6 +43,26 @@ def test_what_is_left_is_printed_and_counted() -> None:
     assert check("Clock.json", "--fix").exit_code == 0
 
 
+def test_what_reading_finds_is_left_once_however_many_rounds_there_are() -> None:
+    Path("Watch.json").write_bytes(b"\xff")
+    Path("Clock.json").write_text(clock(field("Zone", "strng")).replace("[\n", "[ ,\n"))
+    unread = (
+        "error[K001]: cannot read `Alarm.json`\n"
+        " --> Alarm.json\n"
+        "  = note: no such file or folder\n\n"
+        "error[K002]: the file is not UTF-8\n"
+        " --> Watch.json:1:1\n"
+        "  |\n"
+        "1 | \ufffd\n"
+        "  | ^ invalid start byte\n"
+    )
+    first = "1 message checked: "
+    for option, shown in (("--diff", f"{first}would fix 2"), ("--fix", f"{unread}{first}fixed 2")):
+        done = check("Clock.json", "Alarm.json", "Watch.json", option)
+        assert (done.exit_code, done.stderr) == (2, f"{shown}; 2 errors left; later checks were not run\n")
+    assert Path("Clock.json").read_text() == clock(field("Zone", "string")).replace("[\n", "[ \n")
+
+
 def test_a_diff_writes_nothing() -> None:
     for options in (["--diff"], ["--fix", "--diff"]):
         done = check("Clock.json", *options)

@@ -22,6 +22,16 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     "a reserved number is used": (RESERVED, request(A), ["MessageAdded ClockRequest - 0,1,2"]),
     "a used number is only reserved": (request(A), RESERVED, ["MessageRemoved ClockRequest ClockRequest - 0,1,2"]),
     "a number is reserved": ("", RESERVED, []),
+    "a message that only reserves the number of a request is not the one of its response": (
+        files(request(A), response(A)),
+        files(request(A), response(A), RESERVED.replace("Clock", "Zoo")),
+        ["ApiKeyReused ZooRequest ClockRequest -"],
+    ),
+    "a message that only reserved the number of a request was not the one of its response": (
+        files(request(A), response(A), RESERVED.replace("Clock", "Zoo")),
+        files(request(A), response(A, validVersions="0-1")),
+        ["RequestResponseVersionsDiverged ClockResponse ClockRequest -", "VersionMaxLowered ClockResponse ClockResponse - 2"],
+    ),
     "messages come in the order of their new names": (
         files(clock(A, name="Alarm"), clock(A, name="Bell")),
         files(clock(A, name="Zoo", aliases=["Alarm"]), clock(B, name="Bell")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -192,10 +193,19 @@ def test_an_enum_keeps_its_comment_and_that_it_has_no_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "key", "flexible"), [("ClockResponse", 901, "1+"), ("Clock", 900, "1+"), ("ClockResponse", 900, "2+")]
+    "own",
+    [
+        {"apiKey": 901},
+        {"name": "Clock"},
+        {"flexibleVersions": "2+"},
+        {"validVersions": "0-1"},
+        {"validVersions": "1-2"},
+        {"validVersions": "none"},
+    ],
+    ids=str,
 )
-def test_what_a_response_has_of_its_own_is_written(name: str, key: int, flexible: str) -> None:
-    texts = request(), response(name=name, apiKey=key, flexibleVersions=flexible)
+def test_what_a_response_has_of_its_own_is_written(own: dict[str, Any]) -> None:
+    texts = request(), response(**own)
     pair = [parse(Source("x.json", text), Report()).messages[0] for text in texts]
     written = krammar_text(pair, Report())
     _, again = parse(Source("x.krm", written), report := Report()).messages

@@ -70,6 +70,8 @@ EXAMPLES |= {
     "K011 two slips for one name": clock(field("Zone", ignorabel=True, ignorble=True)),
     "K011 the name is there": clock(nmae="Clock"),
     "K011 with a value in krammar": krammar("  Hour: int8 // entty brokerId, map kye"),
+    "K011 the word is there in krammar": krammar("  Hour: int8 // ignorable, ignorabel"),
+    "K011 two slips for one word in krammar": krammar("  Hour: int8 // ignorabel, ignorble"),
     "K011 head in krammar": krammar().replace("max version", "max verson"),
     "K014 hyphen and letters": clock(field("Zone", versions="v1 - v2"), validVersions="0 -2"),
     "K014 in krammar": krammar("  Hour: int8 // 1-2", "  Millis: int64 // tagged 1+, tag 0"),

@@ -94,12 +94,37 @@ def name_of(segments: list[Segment]) -> str:
     return f"{PROTOCOL.api_name(api_key)}{'Request' if segments[-1][0] == CLIENT else 'Response'}"
 
 
+CONFIG, METADATA = b'{"properties": {}}', (b"\1\4\0", b"\1\x0b\0")
+RECORDS = {
+    (b"connector-a", CONFIG): True,
+    (b"task-a-0", CONFIG): True,
+    (b"session-key", b'{"key": "c2VjcmV0"}'): True,
+    (b"session-keys", b"x"): False,
+    (b"connector-a", None): False,
+    (b"task-a-0", b"x"): False,
+    (b"commit-a", CONFIG): False,
+    (b"a", METADATA[0]): True,
+    (None, METADATA[1] + b"x"): True,
+    (b"connector-a", METADATA[0]): False,
+    (b"a", METADATA[0][:2]): False,
+}
+"""Keys and values of records, and whether both are hidden: those of Connect and of metadata that have secrets."""
+
+
 def test_secrets_that_are_shown(tmp_path: Path, kwire_lua: Path) -> None:
     message = SaslAuthenticateRequest(auth_bytes=b"\0me\0secret")
-    path = write_pcap(tmp_path / "a.pcap", packets(Conversation([asked(message, 2, 1)])))
-    field = ("-Y", "kwire", "-T", "fields", "-e", "kwire.sasl_authenticate.auth_bytes")
-    shown = [printed(path, kwire_lua, *field, secrets=secrets) for secrets in (False, True)]
-    assert shown == [[""], [message.auth_bytes.hex()]]
+    batch = encode_batch([Record(key, value, (), 1) for key, value in RECORDS])
+    sent = [asked(message, 2, 1), (CLIENT, 0.0, produced(batch))]
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation(sent)))
+    names = ("sasl_authenticate.auth_bytes", "record.key", "record.value")
+    fields = ("-Y", "kwire", "-T", "fields", "-E", "aggregator=|", *(f"-ekwire.{name}" for name in names))
+    for reveals in (False, True):
+        rows = [one for one, hidden in RECORDS.items() if reveals or not hidden]
+        keys, values = ([one.hex() for one in column if one is not None] for column in zip(*rows, strict=True))
+        assert printed(path, kwire_lua, *fields, secrets=reveals) == [
+            f"{message.auth_bytes.hex() if reveals else ''}\t\t",
+            f"\t{'|'.join(keys)}\t{'|'.join(values)}",
+        ]
 
 
 def test_tls(tmp_path: Path, kwire_lua: Path) -> None:
@@ -192,9 +217,13 @@ def damaged(at: int, by: int) -> bytes:
     """Return a request with a batch in gzip that has a wrong byte: of the checksum, the attributes or the data."""
     batch = bytearray(encode_batch([Record(b"key", b"value" * 20, (), 1, 0)], codec=Codec.GZIP))
     batch[at] ^= by
-    partition = PartitionProduceData(index=0, records=bytes(batch))
+    return produced(bytes(batch))
+
+
+def produced(records: bytes) -> bytes:
+    partition = PartitionProduceData(index=0, records=records)
     message = ProduceRequest(acks=1, topic_data=[TopicProduceData(name="t", partition_data=[partition])])
-    return asked(message, 9, at)[2]
+    return asked(message, 9, 1)[2]
 
 
 def test_names_of_fields(tmp_path: Path, kwire_lua: Path) -> None:
