@@ -30,7 +30,10 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     "a message that only reserved the number of a request was not the one of its response": (
         files(request(A), response(A), RESERVED.replace("Clock", "Zoo")),
         files(request(A), response(A, validVersions="0-1")),
-        ["RequestResponseVersionsDiverged ClockResponse ClockRequest -", "VersionMaxLowered ClockResponse ClockResponse - 2"],
+        [
+            "RequestResponseVersionsDiverged ClockResponse ClockRequest -",
+            "VersionMaxLowered ClockResponse ClockResponse - 2",
+        ],
     ),
     "messages come in the order of their new names": (
         files(clock(A, name="Alarm"), clock(A, name="Bell")),

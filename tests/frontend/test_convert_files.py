@@ -36,14 +36,23 @@ def test_only_structs_whose_names_others_have_are_renamed_for_franz_go(tmp_path:
     (tmp_path / "defs").mkdir()
     for number, own in enumerate(("Alone", "Other"), 1):
         structs = [struct("Shared", field("X", "int8")), struct(own, field("S", "Shared"))]
-        text = request(field("O", own), name=f"Ask{number}Request", apiKey=number, commonStructs=structs)
+        inner = field("In", "In", fields=[field("T", "[]Shared"), field("U", own)])
+        text = request(field("O", own), inner, name=f"Ask{number}Request", apiKey=number, commonStructs=structs)
         (tmp_path / "defs" / f"Ask{number}Request.json").write_text(text)
     found = convert([tmp_path / "defs"], Report(), to="krammar", out=tmp_path, dialect="franz-go")
     assert found is not None
-    first = found.texts["01_ask1"]
-    assert "\nAlone => not top level" in first
-    assert "\nAsk1RequestShared => not top level" in first
-    assert "  S: Ask1RequestShared" in first
+    lines = [line for line in found.texts["01_ask1"].split("\n") if line.lstrip()[:2] not in ("", "//")]
+    assert lines == [
+        "Ask1RequestShared => not top level, no encoding, flexible v1+",
+        "  X: int8",
+        "Alone => not top level, no encoding, flexible v1+",
+        "  S: Ask1RequestShared",
+        "Ask1Request => key 1, max version 2, flexible v1+",
+        "  O: Alone",
+        "  In: =>",
+        "    T: [Ask1RequestShared]",
+        "    U: Alone",
+    ]
 
 
 @pytest.mark.parametrize("comment", ["// behind", "/* one */ /* two */", "/* one */\n// two"])

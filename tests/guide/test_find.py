@@ -55,6 +55,7 @@ FIRST = {
     "metadata 9 10": "api/metadata.html#request-v10-vs-9",
     "Fetch 16": "api/fetch.html#request-v16",
     "Fetch 11 16": "api/fetch.html#request-v16-vs-11",
+    "Fetch 16, 11": "api/fetch.html#request-v16-vs-11",
     "fetch v11 to v16": "api/fetch.html#request-v16-vs-11",
     "ApiVersions 3": "api/api_versions.html#request-v3",
     "OffsetCommit in 3.9.2": "api/offset_commit.html#request-releases",

@@ -74,6 +74,8 @@ EXAMPLES |= {
     "K011 two slips for one word in krammar": krammar("  Hour: int8 // ignorabel, ignorble"),
     "K011 head in krammar": krammar().replace("max version", "max verson"),
     "K014 hyphen and letters": clock(field("Zone", versions="v1 - v2"), validVersions="0 -2"),
+    "K014 no versions": clock(field("Zone", versions="v3 - v1"), validVersions="0 - 32768"),
+    "K014 no versions in krammar": krammar("  Hour: int8 // 3-1"),
     "K014 in krammar": krammar("  Hour: int8 // 1-2", "  Millis: int64 // tagged 1+, tag 0"),
     "K014 two readings in krammar": krammar("  Hour: int8 // v1", "  Millis: int64 // v1..2"),
     "K015 array of JSON in krammar": krammar("  Hours: []int8"),
