@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -288,13 +289,16 @@ def test_tags_of_a_new_version_need_no_since(union: Union) -> None:
     assert "since" not in union.definition("ClockRequest")
 
 
-def test_the_newest_release_that_has_a_version_says_whether_it_is_deprecated(union: Union) -> None:
+@pytest.mark.parametrize("order", [*permutations(("1.0.0", "2.0.0", "3.0.0"))])
+def test_the_newest_release_that_has_a_version_says_whether_it_is_deprecated(
+    union: Union, order: tuple[str, ...]
+) -> None:
     definitions = {
         "1.0.0": request(field("Id"), valid="0-1"),
         "2.0.0": request(field("Id"), valid="0-2", deprecatedVersions="0-1"),
         "3.0.0": request(field("Id"), valid="1-2"),
     }
-    for release in ("3.0.0", "1.0.0", "2.0.0"):
+    for release in order:
         union.merge(release, definitions[release])
     assert '"deprecatedVersions": "0",' in union.definition("ClockRequest")
 

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 import clockwork_wire
 from clockwork_wire import models
 from kwire.models import WITH_RECORDS
+from kwirec import emit
 from kwirec.diagnostics.diagnostic import Report
 from kwirec.driver import load
 from kwirec.emitters.models import emit_models
@@ -95,9 +96,15 @@ def test_a_field_is_demanded_until_it_is_tagged(packages: Path, tmp_path: Path) 
     (tmp_path / "Turned.json").write_text(json.dumps(definition | {"fields": [late]}))
     compiled(tmp_path, "turned_models", packages)
     model = importlib.import_module("turned_models.models").TurnedModel
-    before, after = model.for_version(0), model.for_version(1)
-    assert (before.model_json_schema()["required"], after.model_json_schema().get("required")) == (["late"], None)
-    assert before.model_validate({"late": 0}).model_dump(mode="json") == {"late": 0}
-    assert after.model_validate({}).model_dump(mode="json") == {}
-    with pytest.raises(ValueError, match=r"late\n +Field required"):
-        before.model_validate({})
+    options: dict[str, Any] = {"parameters": {"package": "turned_models"}, "formatters": {".py": ["cat"]}}
+    assert emit(
+        load([tmp_path], Report()), [tmp_path], "pydantic", out=packages / "turned", report=Report(), **options
+    )
+    importlib.invalidate_caches()
+    written = importlib.import_module("turned.turned")
+    for before, after in ((model.for_version(0), model.for_version(1)), (written.TurnedV0, written.TurnedV1)):
+        assert (before.model_json_schema()["required"], after.model_json_schema().get("required")) == (["late"], None)
+        assert before.model_validate({"late": 0}).model_dump(mode="json") == {"late": 0}
+        assert after.model_validate({}).model_dump(mode="json") == {}
+        with pytest.raises(ValueError, match=r"late\n +Field required"):
+            before.model_validate({})
