@@ -448,6 +448,17 @@ def test_groups_are_listed_and_removed(snapshot: SnapshotAssertion) -> None:
     assert transcript(FakeBroker("4.0", {"t": 1}, nodes=2), run, 1, 2) == snapshot
 
 
+def test_a_group_exists_once_a_member_has_an_id() -> None:
+    async def run(a: Speaker) -> None:
+        found = []
+        for _ in range(2):
+            found.append([group.group_id for group in (await a("ListGroups", 4)).groups])
+            await a("JoinGroup", 4, **joining(group_id="new"))
+        assert found == [[], ["new"]]
+
+    transcript(FakeBroker("3.9"), run)
+
+
 def test_a_group_has_members_of_one_kind(snapshot: SnapshotAssertion) -> None:
     async def run(a: Speaker, b: Speaker) -> None:
         async def beat(epoch: int) -> None:

@@ -367,6 +367,23 @@ def test_answers_keep_their_order() -> None:
     assert events[1].message.error_code == ErrorCode.FENCED_INSTANCE_ID
 
 
+def test_a_filter_that_waits_holds_up_no_earlier_request() -> None:
+    """Also if both came in one piece."""
+
+    async def run() -> list[int]:
+        async def patient(request: HeartbeatRequest, passage: Passage) -> None:
+            async with asyncio.timeout(5):
+                while not broker.requests:
+                    await asyncio.sleep(0)
+
+        async with through([patient]) as (broker, proxy):
+            asked = [(ListGroupsRequest(), 4, 1), (HeartbeatRequest(group_id="g"), 4, 2)]
+            frames = [frame(PROTOCOL.encode_request(one, at, correlation_id=number)) for one, at, number in asked]
+            return [int.from_bytes(one[:4], "big") for one in await exchanged(proxy, *frames, count=2)]
+
+    assert asyncio.run(run()) == [1, 2]
+
+
 def test_a_client_gets_only_versions_that_are_known() -> None:
     offered = [(0, 3, 99), (3, -5, 4), (18, 0, 99), (999, 0, 1), (1, 90, 99)]
     answer = ApiVersionsResponse(
