@@ -384,6 +384,34 @@ def test_a_filter_that_waits_holds_up_no_earlier_request() -> None:
     assert asyncio.run(run()) == [1, 2]
 
 
+def test_a_response_is_sent_after_its_filters() -> None:
+    """Even if a filter answers a later request meanwhile."""
+
+    async def run() -> list[Any]:
+        begun, answered = asyncio.Event(), asyncio.Event()
+
+        async def late(response: ListGroupsResponse, passage: Passage) -> ListGroupsResponse:
+            begun.set()
+            await answered.wait()
+            for _ in range(9):
+                await asyncio.sleep(0)
+            response.throttle_time_ms = 77
+            return response
+
+        async def early(request: HeartbeatRequest, passage: Passage) -> HeartbeatResponse:
+            await begun.wait()
+            answered.set()
+            return HeartbeatResponse(throttle_time_ms=88)
+
+        async with through([late, early]) as (_, proxy):
+            client = ClientConnection(PROTOCOL)
+            frames = [client.send(one, 4) for one in (ListGroupsRequest(), HeartbeatRequest())]
+            payloads = await exchanged(proxy, *frames, count=2)
+            return [event.message for payload in payloads for event in client.receive(frame(payload))]
+
+    assert [message.throttle_time_ms for message in asyncio.run(run())] == [77, 88]
+
+
 def test_a_client_gets_only_versions_that_are_known() -> None:
     offered = [(0, 3, 99), (3, -5, 4), (18, 0, 99), (999, 0, 1), (1, 90, 99)]
     answer = ApiVersionsResponse(
