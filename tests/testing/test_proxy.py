@@ -412,6 +412,23 @@ def test_a_response_is_sent_after_its_filters() -> None:
     assert [message.throttle_time_ms for message in asyncio.run(run())] == [77, 88]
 
 
+def test_a_filter_of_responses_finds_the_request_as_the_filters_left_it() -> None:
+    seen: list[Message | None] = []
+
+    def other(request: ListGroupsRequest, passage: Passage) -> ListGroupsRequest:
+        return ListGroupsRequest(states_filter=["Stable"])
+
+    def look(response: ListGroupsResponse, passage: Passage) -> None:
+        seen.append(passage.request)
+
+    async def run() -> None:
+        async with through([other, look]) as (_, proxy), connected(proxy) as client:
+            await ask(client, ListGroupsRequest(states_filter=["Empty"]), 4)
+
+    asyncio.run(run())
+    assert seen == [ListGroupsRequest(states_filter=["Stable"])]
+
+
 def test_a_client_gets_only_versions_that_are_known() -> None:
     offered = [(0, 3, 99), (3, -5, 4), (18, 0, 99), (999, 0, 1), (1, 90, 99)]
     answer = ApiVersionsResponse(
