@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import sys
@@ -20,7 +21,7 @@ import pytest
 from kwire import Message
 from kwire.client import BrokerError, Sasl, Security, tls_context
 from kwire.command import main
-from kwire.connection import CLIENT, SERVER, ClientConnection, ConnectionDecoder, ResponseEvent, SaslToken
+from kwire.connection import CLIENT, SERVER, ClientConnection, ConnectionDecoder, Direction, ResponseEvent, SaslToken
 from kwire.frames import FrameReader, frame
 from kwire.json_form import to_json
 from kwire.schema import present_fields, walk
@@ -86,9 +87,9 @@ class Upstream:
                 self.payloads.append(payload)
                 answer = self._answer(payload)
                 if answer is None:
-                    writer.close()
-                    return
-                writer.write(answer)
+                    writer.write_eof()
+                else:
+                    writer.write(answer)
         self.closed.set()
         writer.close()
 
@@ -407,7 +408,8 @@ def test_a_response_is_sent_after_its_filters() -> None:
             client = ClientConnection(PROTOCOL)
             frames = [client.send(one, 4) for one in (ListGroupsRequest(), HeartbeatRequest())]
             payloads = await exchanged(proxy, *frames, count=2)
-            return [event.message for payload in payloads for event in client.receive(frame(payload))]
+            found: list[Any] = [event for payload in payloads for event in client.receive(frame(payload))]
+            return [event.message for event in found]
 
     assert [message.throttle_time_ms for message in asyncio.run(run())] == [77, 88]
 
@@ -535,6 +537,32 @@ def test_an_end_that_closes_closes_the_other() -> None:
         assert len(asyncio.all_tasks()) == 1
 
     asyncio.run(run())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="its buffers have other sizes")
+def test_a_slow_client_gets_all_before_the_end() -> None:
+    """The proxy still has most of a response when the broker closes the connection."""
+
+    async def run() -> int:
+        answers = iter([frame(bytes(3) + b"\1" + bytes(60_000)), None])
+        async with Upstream(lambda payload: next(answers)) as upstream, Proxy(upstream.address) as proxy:
+            proxy._listeners._listeners[0].sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+            loop, client = asyncio.get_running_loop(), socket.socket()
+            with client:
+                client.setblocking(False)
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                host, port = proxy.bootstrap_servers.rsplit(":", 1)
+                await loop.sock_connect(client, (host, int(port)))
+                for number in (1, 2):
+                    request = PROTOCOL.encode_request(ListGroupsRequest(), 4, correlation_id=number)
+                    await loop.sock_sendall(client, frame(request))
+                await asyncio.wait_for(upstream.closed.wait(), 5)
+                found = 0
+                while data := await loop.sock_recv(client, 4096):
+                    found += len(data)
+                return found
+
+    assert asyncio.run(run()) == 60_008
 
 
 def test_a_proxy_has_only_so_many_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -750,7 +778,8 @@ def test_a_line_tells_what_passed_and_how_long_the_answer_took(
     asked = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1, client_id="me")
     refusal = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
     answered = PROTOCOL.encode_response(refusal, 4, correlation_id=1)
-    for direction, payload, time in ((CLIENT, asked, 1.7e9), (SERVER, answered, 1.7e9 + 0.0625)):
+    seen: list[tuple[Direction, bytes, float]] = [(CLIENT, asked, 1.7e9), (SERVER, answered, 1.7e9 + 0.0625)]
+    for direction, payload, time in seen:
         for event in decoder.feed(direction, frame(payload), time):
             command._print_event(event, 7, trees=True)
     lines = re.sub(r"^\d\d:\d\d:", "", capsys.readouterr().out, flags=re.M).splitlines()  # any time zone

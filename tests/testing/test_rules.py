@@ -441,6 +441,7 @@ def test_methods_may_be_called_by_handlers_and_from_other_threads() -> None:
 
         assert asyncio.run(run()) == "mine"
         broker.advance(5)
+        assert broker._on_loop(threading.current_thread).name == "kwire-FakeBroker"
     assert seen == [(2, "kwire-FakeBroker")]
     assert [row.value for row in broker.records("t")] == [b"y", b"x"]  # what a test sees afterwards
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any
 
 import pytest
@@ -27,9 +28,9 @@ class Wire(asyncio.Transport):
         self.did.append("close")
 
 
-async def waits(what: Any) -> asyncio.Future[Any]:
+async def waits(what: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
     """Start something that does not end yet."""
-    found = asyncio.ensure_future(what)
+    found = asyncio.create_task(what)
     for _ in range(3):
         await asyncio.sleep(0)
     assert not found.done()
