@@ -32,6 +32,7 @@ from kwire_inspect.connections.connection import FOREIGN, UnorientedConnection, 
 from kwire_inspect.connections.error_codes import error_codes, scanner
 from kwire_inspect.connections.request_context import APIS, MESSAGES
 from kwire_inspect.reasons import MISSING
+from kwire_inspect.reasons import UNDECIDED as NOT_DECIDED
 from kwire_inspect.rows import Row
 from kwire_kafka import (
     PROTOCOL,
@@ -453,6 +454,15 @@ def test_a_hint_decides_at_the_end_after_however_many_bytes(count: int, server: 
     found = cells(given, "problem", "unread", "client_port", "request_size", table="exchanges")
     assert {row["client_port"] for row in found} == {5000 if decided else None}
     assert sum((row["unread"] or 0) + (row["request_size"] or 0) for row in found) == 26 + 768 * count
+
+
+@pytest.mark.parametrize("closed", [0, 1])
+@pytest.mark.parametrize(("table", "column"), [("frames", "size"), ("exchanges", "unread")])
+def test_of_a_client_that_stays_unknown_the_bytes_are_told(table: Table, column: str, closed: int) -> None:
+    """Those that are missing too, and nothing else: the end of a connection that a side closed has a size."""
+    given = late([(CLIENT, 0.1, b"\xfe" * 7), gap(SERVER, 5, 0.2), (SERVER, 0.3, b"\xfe" * 9)], swapped=False)
+    given[-1].size = closed
+    assert cells(given, "problem", column, table=table) == [{"problem": NOT_DECIDED, column: 7 + 5 + 9}]
 
 
 @pytest.mark.parametrize("table", ["frames", "exchanges"])

@@ -92,7 +92,7 @@ def _plain(file: BinaryIO) -> Iterator[bytes]:
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
     """Yield the data of all members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
     rest = b""
-    while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
+    while rest := _after_padding(file, rest):
         member = zlib.decompressobj(wbits=31)
         while not member.eof:
             before = member.copy()
@@ -109,6 +109,13 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
                 if not rest and not chunk:
                     raise DamagedStreamError("truncated gzip data")
         rest = member.unused_data
+
+
+def _after_padding(file: BinaryIO, rest: bytes) -> bytes:
+    """Return ``rest`` or the next bytes of the file, without zeros before them. Return no bytes at the end."""
+    while not (rest := rest.lstrip(b"\0")) and (rest := file.read(CHUNK)):
+        pass
+    return rest
 
 
 def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
@@ -154,7 +161,7 @@ def _streams(
     file: BinaryIO, name: str, new: Callable[[], bz2.BZ2Decompressor | lzma.LZMADecompressor]
 ) -> Iterator[bytes]:
     rest = b""
-    while rest := rest.lstrip(b"\0") or file.read(CHUNK).lstrip(b"\0"):
+    while rest := _after_padding(file, rest):
         stream = new()
         while not stream.eof:
             try:

@@ -1,4 +1,4 @@
-"""The loops for compiled runs, run as they stand: they read what those for interpreted runs read."""
+"""The loops for compiled runs, run as they stand: they read and write what those for interpreted runs do."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ def as_compiled(name: str) -> Any:
 
 
 LOOPS = as_compiled("records/loops")
+WRITING = as_compiled("records/writing")
 
 
 def fields(record: Any) -> tuple[Any, ...]:
@@ -119,7 +120,7 @@ EDGES = [1 << shift for shift in (6, 13, 14, 20, 21, 27, 28)]
 """Where one more byte is needed for a length, a delta or both."""
 
 
-def test_numbers_of_every_length_are_read_alike() -> None:
+def test_numbers_of_every_length_are_read_and_written_alike() -> None:
     sizes = sorted({edge + step for edge in EDGES[:4] for step in (-2, -1, 0, 1)})
     headers = (("ü", None), ("", b""), ("h" * 64, bytes(64)), ("h" * 8200, bytes(8200)))
     records = [Record(bytes(size), None, (), 0, 0) for size in sizes]
@@ -138,6 +139,12 @@ def test_numbers_of_every_length_are_read_alike() -> None:
     assert [fields(record) for record in found] == [fields(record) for record in expected]
     assert [fields(record)[:3] for record in found] == [fields(record)[:3] for record in records]
     assert (end, also) == (len(data), len(data))
+    for rows in (records, [Record(offset=edge + step) for edge in EDGES for step in (-2, -1, 0, 1)]):
+        written, wanted = (
+            (module.write_records(out := module.new_buffer(), rows, 0, 0), bytes(module.view(out)))
+            for module in (WRITING, interpreted)
+        )
+        assert written == wanted
 
 
 @pytest.mark.parametrize("count", [MAX_OBJECTS + 1, MAX_OBJECTS])
