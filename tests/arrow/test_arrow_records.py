@@ -270,7 +270,7 @@ def test_of_a_batch_that_cannot_be_read_nothing_is_left_in_later_rows() -> None:
     begun = [Record(b"k", bytes(97)), Record(None, None, (("h", None), ("i", b"1"))), Record(b"k", b"v")]
     damaged = encode_batch(begun)[:-1] + b"\x09"  # of the last record, the number of headers
     whole = encode_batch([Record(b"a", b"b", (("h", b"2"),), 5), Record(b"c", b"d", (("i", b"3"),), 6)])
-    made = []
+    made: list[pa.RecordBatch] = []
     for before in (b"", damaged):
         builder = RecordBuilder(largest=96)
         for batch in read_batches(before, verify=False):
