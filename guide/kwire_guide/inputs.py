@@ -10,7 +10,7 @@ from kwire_guide.api_errors import ApiErrors, read_api_errors
 from kwire_guide.chapters import Chapter, read_chapters, read_start
 from kwire_guide.documents import Document, read_documents
 from kwire_guide.examples import Recorded, read_examples
-from kwire_guide.kips import Kips, read_kips
+from kwire_guide.kips import Kips, ReleaseKips, read_kips, read_release_kips
 from kwire_guide.prose import Prose
 from kwire_guide.synonyms import Synonyms, read_synonyms
 from kwirec.driver import Loaded
@@ -39,6 +39,7 @@ class Inputs:
     synonyms: Synonyms
     documents: Sequence[Document]
     kips: Kips
+    release_kips: ReleaseKips
     title: str
     package: str
     url: str = ""
@@ -66,6 +67,7 @@ def read_inputs(
         api_errors=read_api_errors(paths, loaded.errors),
         recorded=read_examples(paths),
         kips=read_kips(paths),
+        release_kips=read_release_kips(paths),
         start=read_start(paths),
         chapters=read_chapters(paths),
         synonyms=read_synonyms(paths),

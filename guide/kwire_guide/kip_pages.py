@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kwire_guide.changes import VersionChange
-from kwire_guide.kips import kips_of
+from kwire_guide.kips import ReleaseKips, kips_of
 from kwire_guide.messages import MessageView
-from kwire_guide.pages import MessagePage, OtherPage, table_page
+from kwire_guide.pages import Kind, MessagePage, OtherPage, table_page
 
 _BEGIN = re.compile(r"(?:Version \d+ |From version \d+ on, )(\S)")
 
 
 @dataclass(frozen=True)
 class KipVersion:
-    """A version that implements a proposal, with its link. ``since`` is the first release that accepts the
+    """A version or release that implements a proposal, with its link. ``since`` is the first release that accepts the
     version.
     """
 
@@ -33,8 +33,10 @@ class Kip:
     brought: Sequence[tuple[str, Sequence[KipVersion]]]
 
 
-def kip_page(pages: Sequence[MessagePage]) -> OtherPage | None:
-    """Return the page of proposals, or ``None`` if no version belongs to a proposal."""
+def kip_page(
+    pages: Sequence[MessagePage], others: Sequence[OtherPage], release_kips: ReleaseKips
+) -> OtherPage | None:
+    """Return the page of proposals, or ``None`` if no version or release belongs to a proposal."""
     found: dict[int, dict[str, list[KipVersion]]] = {}
     for page in pages:
         for kip, view, change in _versions(page):
@@ -44,6 +46,11 @@ def kip_page(pages: Sequence[MessagePage]) -> OtherPage | None:
             remarks = (text for text in view.remarks.get(version, ()) if kip in kips_of([text]))
             text = _without_version(" ".join(remarks) or _in_words(change)).replace(f" (KIP-{kip})", "")
             found.setdefault(kip, {}).setdefault(text, []).append(entry)
+    for upgrade in others:
+        for release in upgrade.names if upgrade.kind is Kind.UPGRADE else ():
+            for kip, text in release_kips.get(release, {}).items():
+                entry = KipVersion(f"release {release}", upgrade.path, "")
+                found.setdefault(kip, {}).setdefault(text, []).append(entry)
     kips = [Kip(number, list(found[number].items())) for number in sorted(found, reverse=True)]
     return table_page("kips.html", "Proposals", "kips.html.jinja", kips=kips) if kips else None
 

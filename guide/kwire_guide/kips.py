@@ -1,23 +1,31 @@
-"""The improvement proposals (KIPs) of versions, from ``kips.json`` in a folder of definitions and from remarks.
+"""The improvement proposals (KIPs) of versions and releases, from two files in a folder of definitions.
 
-::
+``kips.json`` has the proposals of versions, besides those that remarks name. ``release_kips.json`` states what a
+proposal changed in a release without a new version::
 
     {"FetchRequest": {"9": [320], "13": [516]}}
+    {"4.0.0": {"896": "Removes old versions."}}
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from kwirec.files import read_regular
 
-KIPS = "kips.json"
+KIPS, RELEASE_KIPS = "kips.json", "release_kips.json"
 
 Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
 """The proposal numbers of each version of each message."""
+
+ReleaseKips = Mapping[str, Mapping[int, str]]
+"""What each proposal changed in each release."""
+
+T = TypeVar("T")
 
 
 ADDRESS = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
@@ -43,12 +51,21 @@ def kip_address(number: int) -> str:
 
 
 def read_kips(paths: Iterable[Path]) -> Kips:
-    """Return the proposals of all folders. Raise ``ValueError``, which names the file."""
-    found: dict[str, Mapping[int, tuple[int, ...]]] = {}
-    for file in (path / KIPS for path in paths if (path / KIPS).is_file()):
+    """Return the proposals of versions in all folders. Raise ``ValueError``, which names the file."""
+    return _read(paths, KIPS, lambda kips: tuple(map(_number, kips)))
+
+
+def read_release_kips(paths: Iterable[Path]) -> ReleaseKips:
+    """Return the proposals of releases in all folders. Raise ``ValueError``, which names the file."""
+    return _read(paths, RELEASE_KIPS, _text)
+
+
+def _read(paths: Iterable[Path], name: str, value: Callable[[Any], T]) -> dict[str, Mapping[int, T]]:
+    found: dict[str, Mapping[int, T]] = {}
+    for file in (path / name for path in paths if (path / name).is_file()):
         try:
-            for message, versions in json.loads(read_regular(file)).items():
-                found[message] = {int(version): tuple(map(_number, kips)) for version, kips in versions.items()}
+            for key, entries in json.loads(read_regular(file)).items():
+                found[key] = {int(number): value(one) for number, one in entries.items()}
         except (AttributeError, TypeError, ValueError, RecursionError) as problem:
             raise ValueError(f"{file.as_posix()}: {problem}") from problem
     return found
@@ -58,3 +75,9 @@ def _number(kip: object) -> int:
     if type(kip) is not int or kip < 1:
         raise ValueError(f"{kip!r} is not the number of a KIP")
     return kip
+
+
+def _text(about: object) -> str:
+    if not isinstance(about, str):
+        raise ValueError(f"{about!r} is not a text")
+    return about

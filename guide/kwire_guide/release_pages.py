@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from kwire_guide.kips import ReleaseKips
 from kwire_guide.pages import Kind, MessagePage, OtherPage, table_page
 from kwire_guide.releases import ApiChange, Releases, Upgrade
 from kwirec.emitters.compat_pages import decisive, range_cell
@@ -24,7 +25,7 @@ SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
 
 
 def release_pages(
-    history: History, releases: Releases, pages: Sequence[MessagePage], product: str
+    history: History, releases: Releases, pages: Sequence[MessagePage], product: str, release_kips: ReleaseKips
 ) -> Iterator[OtherPage]:
     """Yield ``releases/index.html`` and each ``releases/RELEASE.html``, or nothing without releases."""
     if not releases.names:
@@ -41,18 +42,20 @@ def release_pages(
     yield table_page("releases/index.html", "Releases", "releases.html.jinja", **table)
     for before, upgrade in zip((None, *shown), shown, strict=False):
         sections = list(_sections(upgrade, by_key))
+        kips = list(_kips(upgrade, by_key, release_kips.get(upgrade.release, {})))
         content = {
             "upgrade": upgrade,
             "before": f"{before.release}.html" if before else "",
             "same": same.get(upgrade.release, []),
             "sections": sections,
+            "kips": kips,
             "accepted": list(_accepted(history, upgrade.release, by_key)),
         }
         yield OtherPage(
             path=f"releases/{upgrade.release}.html",
             title=f"{product} {short(upgrade.release)}",
             kind=Kind.UPGRADE,
-            doc=_about(sections),
+            doc=" ".join([*_about(sections), *(f"KIP-{number}" for number, *_ in kips)]),
             template="release.html.jinja",
             names=[upgrade.release, *same.get(upgrade.release, [])],
             content=content,
@@ -64,9 +67,33 @@ def short(release: str) -> str:
     return release.removesuffix(".0") if release.count(".") > 1 else release
 
 
-def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> str:
-    """Return the sections with the names of their APIs, on one line."""
-    return " ".join(f"{title}: {', '.join(str(row['name']) for row in rows)}." for title, rows in sections)
+def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> Iterator[str]:
+    """Yield each section with the names of its APIs, on one line."""
+    for title, rows in sections:
+        yield f"{title}: {', '.join(str(row['name']) for row in rows)}."
+
+
+def _kips(
+    upgrade: Upgrade, by_key: Mapping[int | None, MessagePage], told: Mapping[int, str]
+) -> Iterator[tuple[int, str, Sequence[tuple[str, str]]]]:
+    """Yield each proposal of a release, what it changed, and its versions that are new or became stable, with their
+    links. The proposals of the release itself come first.
+    """
+    found: dict[int, dict[str, str]] = {number: {} for number in sorted(told)}
+    for one in upgrade.changes:
+        page = by_key.get(one.key)
+        for version in sorted({*_numbers(one.added), *_numbers(one.stable)}) if page else ():
+            for view in page.messages if page else ():
+                for kip in page.proposals(view, version) if page else ():
+                    title = f"{one.name} {version}"
+                    found.setdefault(kip, {}).setdefault(title, f"{page.path if page else ''}#{view.part}-v{version}")
+    order = sorted(found, key=lambda number: (number not in told, -number))
+    yield from ((number, told.get(number, ""), list(found[number].items())) for number in order)
+
+
+def _numbers(versions: str) -> Iterator[int]:
+    for text in filter(None, versions.split(", ")):
+        yield from VersionRange.parse(text)
 
 
 def _table(
@@ -127,7 +154,7 @@ def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str,
     proposals.
     """
     for view in page.messages if page else ():
-        added = {version for text in change.added.split(", ") for version in VersionRange.parse(text)}
+        added = set(_numbers(change.added))
         for one in view.changes:
             if one.version in added and one.before is not None:
                 sentences = "; ".join(" ".join((text, ", ".join(places))).strip() for text, places in one.sentences())

@@ -37,7 +37,7 @@ def embedded(text: str) -> Markup:
 @lru_cache(4096)
 def breakable(name: str, width: int = 12) -> Markup:
     """Return a name that browsers may break between its words if it is longer than ``width``."""
-    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=_)", visible(name)) if len(name) > width else [visible(name)]
+    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[_.])", visible(name)) if len(name) > width else [visible(name)]
     return Markup("<wbr>").join(words)
 
 
@@ -45,7 +45,7 @@ def coded(text: str) -> Markup:
     """Return a description in which words between backticks are code and proposal names are links."""
     pieces = enumerate(re.split(r"`([^`\n]+)`", text))
     code = Markup("<code>{}</code>")
-    return Markup().join(code.format(visible(piece)) if at % 2 else _linked(piece) for at, piece in pieces)
+    return Markup().join(code.format(breakable(piece, 30)) if at % 2 else _linked(piece) for at, piece in pieces)
 
 
 def _linked(text: str) -> Markup:

@@ -41,7 +41,7 @@ def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence
         *_errors(inputs),
         *_prose(inputs),
         *_tables(others),
-        *_kips(pages),
+        *_kips(inputs, pages),
     ]
     content = {
         "entries": list(_shortened(entries)),
@@ -144,14 +144,19 @@ def _parts(release: str) -> Iterator[str]:
     yield ".".join(release.split(".")[:2])
 
 
-def _kips(pages: Sequence[MessagePage]) -> Iterator[Entry]:
-    """Yield every proposal with the versions that belong to it."""
+def _kips(inputs: Inputs, pages: Sequence[MessagePage]) -> Iterator[Entry]:
+    """Yield every proposal with the versions and releases that belong to it."""
     found: dict[int, dict[str, list[int]]] = {}
     for page in pages:
         for view in page.messages:
             for one in view.versions:
                 for number in page.proposals(view, one.version):
                     found.setdefault(number, {}).setdefault(view.name, []).append(one.version)
-    for number, messages in sorted(found.items()):
-        text = ", ".join(f"{name} {runs_text(versions)}" for name, versions in messages.items())
-        yield f"kips.html#KIP-{number}", f"KIP-{number}", "proposal", "kip", text, 3, Group.TABLE
+    told = [(number, text) for kips in inputs.release_kips.values() for number, text in kips.items()]
+    for number in sorted({*found, *(number for number, _ in told)}):
+        versions = ", ".join(f"{name} {runs_text(some)}" for name, some in found.get(number, {}).items())
+        texts = [text for kip, text in told if kip == number]
+        yield (
+            *(f"kips.html#KIP-{number}", f"KIP-{number}", "proposal", "kip"),
+            *(" ".join(filter(None, [versions, *texts])), 3, Group.TABLE),
+        )

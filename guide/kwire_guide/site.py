@@ -76,9 +76,11 @@ def emit_site(inputs: Inputs, progress: Progress = lambda done, total: None) -> 
     others = [
         *prose_pages(inputs.chapters, inputs.documents),
         *table_pages(inputs.schema, inputs.errors, messages, releases.names),
-        *release_pages(inputs.history, releases, messages, inputs.title.removesuffix(" protocol")),
+        *release_pages(
+            inputs.history, releases, messages, inputs.title.removesuffix(" protocol"), inputs.release_kips
+        ),
     ]
-    if proposals := kip_page(messages):
+    if proposals := kip_page(messages, others, inputs.release_kips):
         others.append(proposals)
     site = _site(inputs, releases, messages, others)
     pages = [index_page(inputs.title, inputs.start, messages, others, releases), *messages, *others, MISSING]

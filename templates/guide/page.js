@@ -16,6 +16,9 @@ const make = (tag, attributes = {}, ...children) => {
   return made;
 };
 
+// The words of a name, between which a line may end
+const breakable = name => name.split(/(?<=_)|(?<=[a-z0-9])(?=[A-Z])/).flatMap((word, at) => (at ? [make("wbr"), word] : [word]));
+
 // A message: its version, the one that it is compared with, and the field under the pointer
 
 class Message {
@@ -246,7 +249,7 @@ class Message {
     const rows = spans.map(([start, depth, given, type, text, field], span) => {
       const [name, kind] = [given || this.name(field), typeof type === "number" ? this.data.kinds[type] : type];
       return make("tr", { class: `depth-${Math.min(depth, 12)}`, data: { span, owner: field } },
-        make("td", {}, start < 0 ? "" : String(start)), make("th", { scope: "row" }, name),
+        make("td", {}, start < 0 ? "" : String(start)), make("th", { scope: "row" }, ...breakable(name)),
         make("td", {}, kind === name ? "" : kind), make("td", {}, text));
     });
     this.article.querySelector(".spans tbody").replaceChildren(...rows);

@@ -608,9 +608,10 @@ PAGES = (
     *("index.html", "api/fetch.html", "coordinator/offset_commit.html", "metadata/topic_record.html", "headers.html"),
     *("data/snapshot_header_record.html", "errors.html", "enums.html", "types.html", "guide/groups.html"),
     *("releases/index.html", "releases/4.0.0.html", "project/README.html", "project/docs/diff.html"),
-    *("project/docs/benchmarks/peers.html", "project/docs/rules/K412.html"),
+    *("project/docs/benchmarks/peers.html", "project/docs/rules/K412.html", "kips.html", "404.html"),
+    *("guide/records.html", "api/fetch.html#errors"),
 )
-"""A page of each kind."""
+"""A page of each kind of page and of part."""
 
 
 @pytest.mark.long

@@ -14,7 +14,7 @@ from syrupy.assertion import SnapshotAssertion
 from kwire_guide.doc_pages import contents, documentation, prose_pages
 from kwire_guide.documents import DocumentError, read_documents
 from kwire_guide.inputs import read_inputs
-from kwire_guide.kips import read_kips
+from kwire_guide.kips import read_kips, read_release_kips
 from kwire_guide.nav import Site
 from kwire_guide.pages import Kind
 from kwire_guide.prose import read_prose, slug
@@ -293,3 +293,12 @@ def test_proposals_that_are_none_are_refused_with_the_name_of_their_file(
     with pytest.raises(ValueError, match=told) as caught:
         read_kips([tmp_path])
     assert str(caught.value).startswith(f"{(tmp_path / 'kips.json').as_posix()}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"), [('{"1.0": {"9": 1}}', "1 is not a text"), ('{"1.0": {"x": "a"}}', "invalid literal")]
+)
+def test_changes_of_releases_are_texts(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "release_kips.json").write_text(text)
+    with pytest.raises(ValueError, match=rf"release_kips\.json: .*{told}"):
+        read_release_kips([tmp_path])

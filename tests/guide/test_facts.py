@@ -113,3 +113,10 @@ def test_proposals_of_versions_whose_comments_were_compared(union: Inputs) -> No
 def test_fields_that_chapters_name_have_rows(union: Inputs) -> None:
     places = {(message.name, row.place) for message in union.schema.messages for row in field_rows(message)}
     assert not [(name, place) for name, place, _ in SINCE if (name, place) not in places]
+
+
+def test_proposals_of_releases_are_of_releases_that_have_a_page(union: Inputs, site: Mapping[str, str]) -> None:
+    for release, kips in union.release_kips.items():
+        page = site[f"releases/{release}.html"]
+        assert all(f'<li><a href="../kips.html#KIP-{kip}">' in page for kip in kips), release
+        assert all(f'<h2 id="KIP-{kip}">' in site["kips.html"] for kip in kips), release

@@ -295,6 +295,7 @@ TASKS = {
                 "ControlledShutdown",
             ],
             "releases/4.0.0.html#Removed-versions": ["Produce 0-2", "Fetch 0-3"],
+            "releases/4.0.0.html#Proposals": ["KIP-500", "KIP-896", "KIP-890", "Produce 12"],
         },
     ),
     "the clients that 4.0 refuses": (

@@ -241,6 +241,7 @@ def made(folder: Path, *releases: str) -> Mapping[str, str]:
         "errors.json": json.dumps(ERRORS),
         "examples.jsonl": "\n".join(map(json.dumps, EXAMPLES)),
         "kips.json": json.dumps({"ClockRequest": {"1": [12, 848]}}),
+        "release_kips.json": json.dumps({"1.1.0": {"9": "Ends `Wind`.", "848": "Is ready."}}),
         "guide/10-ticking.md": CHAPTER,
         "docs/README.md": "# All clocks\n\nSee [hands](hands.md).",
         "docs/hands.md": "# Hands\n\nThey turn.",

@@ -60,6 +60,7 @@ NOT_DEFINITIONS = frozenset(
         "api_errors.json",
         "examples.jsonl",
         "kips.json",
+        "release_kips.json",
     }
 )
 """Names of files in definition folders that are not definitions."""
