@@ -5,7 +5,7 @@ const GROUPS = ["Chapters", "APIs and messages", "Types, enums and releases", "F
 const [CHAPTER, API, TABLE, FIELD, ERROR, DOCUMENT] = GROUPS.keys();
 const [PATH, NAME, PLACE, MORE, DOC, WEIGHT, GROUP] = [0, 1, 2, 3, 4, 5, 6];
 const SHOWN = 5;
-const IDLE = new Set("a an and are as at be by can did do does for from how i in is it my of on or s the to was what when which who why with".split(" "));
+const IDLE = new Set("a an and are as at be by can did do does for from how i in is it must my of on or s should that the this to was will what when which who why with".split(" "));
 
 // Words of a text. The sign of a number belongs to it, and so do the points of a release: -2, 4.0.1.
 function words(text) {
@@ -51,17 +51,23 @@ function finder(data, MiniSearch) {
   });
   const ready = index.addAllAsync(entries.map(([, name, place, more, doc], id) => ({ id, name, place, more, doc })));
 
-  // All words as they begin, or with mistakes, or else any of them
+  const isDocument = ({ id }) => entries[id][GROUP] === DOCUMENT;
+
+  // All words as they begin, else two thirds of them in the guide, else what only documentation has, else with mistakes
   function matches(text) {
     const kept = words(text).filter(word => !IDLE.has(word.toLowerCase()));
     const query = kept.length ? kept.join(" ") : text;
     const prefix = (term, at, terms) => at === terms.length - 1 && !/^\d+$/.test(term);
     const fuzzy = term => (term.length > 3 && !/\d/.test(term) ? (term.length > 5 ? 0.3 : 0.25) : false);
-    for (const options of [{ combineWith: "AND" }, { combineWith: "AND", fuzzy }, { combineWith: "OR", fuzzy }]) {
-      const found = index.search(query, { prefix, ...options });
-      if (found.length) return found;
-    }
-    return [];
+    const all = options => index.search(query, { prefix, combineWith: "AND", ...options });
+    const some = options => index.search(query, { prefix, boost: { name: 2, more: 1 }, ...options })
+      .map(({ id, score, queryTerms }) => ({ id, score: score * queryTerms.length ** 3, count: queryTerms.length }));
+    const whole = all({});
+    if (!whole.every(isDocument)) return whole;
+    const most = some({});
+    const count = Math.max(0, ...most.filter(one => !isDocument(one)).map(one => one.count));
+    if (count > 1 && count >= kept.length * 2 / 3) return most;
+    return [() => whole, () => all({ fuzzy }), () => most, () => some({ fuzzy })].reduce((found, next) => (found.length ? found : next()), []);
   }
 
   // The name itself, its beginning for what has a name of its own, anything else

@@ -6,6 +6,7 @@ A script in the page does what a person would do, and leaves what it saw.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -614,13 +615,44 @@ PAGES = (
 """A page of each kind of page and of part."""
 
 
+BROKEN = """
+    for (const box of all("details")) box.open = true;
+    await soon();
+    const range = document.createRange();
+    const broken = all("body :not(script, pre, pre *, .raw *, .skip, .hide, .spans td)").flatMap(found => {
+      const texts = [...found.childNodes].filter(node => node.nodeType === 3 && found.getClientRects().length);
+      return texts.flatMap(text => [...text.textContent.matchAll(/[A-Za-z0-9]+/g)].filter(({ index, 0: word }) => {
+        range.setStart(text, index);
+        range.setEnd(text, index + word.length);
+        return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1;
+      }).map(([word]) => word));
+    });
+    const box = document.querySelector("#search");
+    const hint = box?.offsetWidth ? box.scrollWidth - box.clientWidth : 0;
+    tell({ heading: one("h1").textContent, broken, hint, wider: document.documentElement.scrollWidth - innerWidth });
+"""
+"""Words that a line breaks within, and pixels by which the hint of the search and the page are too wide."""
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("path", PAGES)
-def test_pages_load_alone_and_fit_a_phone(folder: Path, path: str) -> None:
-    script = "tell({ wider: document.documentElement.scrollWidth - innerWidth, heading: one('h1').textContent });"
-    result = seen(folder, path, script, "--window-size=500,900")
+@pytest.mark.parametrize("width", [500, 794])
+def test_pages_load_alone_and_fit_a_phone_and_paper(folder: Path, path: str, width: int) -> None:
+    result = seen(folder if width == 500 else printed(folder), path, BROKEN, f"--window-size={width},900")
     assert result["heading"]
+    assert (result["broken"], result["hint"]) == ([], 0)
     assert result["wider"] <= 0
+
+
+def printed(folder: Path) -> Path:
+    """A copy of the site whose screen looks like paper."""
+    copy = folder.with_name(f"{folder.name}-printed")
+    if not copy.is_dir():
+        shutil.copytree(folder, copy)
+        style = copy / "assets" / "page.css"
+        text = style.read_text("utf-8").replace("@media screen", "@media none").replace("@media print", "@media all")
+        style.write_text(text, "utf-8")
+    return copy
 
 
 @pytest.mark.skipif("KWIRE_AXE" not in os.environ, reason="KWIRE_AXE names no axe.min.js: make guide-check")

@@ -6,12 +6,11 @@ They are kept in the folder that ``KWIRE_PICTURES`` names (``make guide-check``,
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.guide.test_browser import PAGES, folder  # noqa: F401
+from tests.guide.test_browser import PAGES, folder, printed  # noqa: F401
 from tests.support.browser import BROWSER, picture
 
 pytestmark = [
@@ -41,14 +40,3 @@ def test_a_picture_is_taken(folder: Path, path: str, view: str) -> None:  # noqa
     options.append("--hide-scrollbars")
     picture(f"{(site / file).as_uri()}{anchor and '#'}{anchor}", kept / f"{name}-{view}.png", size, *options)
     assert (kept / f"{name}-{view}.png").stat().st_size > 20_000  # a page without anything in it is smaller
-
-
-def printed(folder: Path) -> Path:  # noqa: F811
-    """A copy of the site whose screen looks like paper."""
-    copy = folder.with_name(f"{folder.name}-printed")
-    if not copy.is_dir():
-        shutil.copytree(folder, copy)
-        style = copy / "assets" / "page.css"
-        text = style.read_text("utf-8").replace("@media screen", "@media none").replace("@media print", "@media all")
-        style.write_text(text, "utf-8")
-    return copy
