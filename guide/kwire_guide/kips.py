@@ -1,9 +1,12 @@
-"""The improvement proposals (KIPs) of versions and releases, from two files in a folder of definitions.
+"""The improvement proposals (KIPs) of versions and releases.
 
-``kips.json`` has the proposals of versions, besides those that remarks name. ``release_kips.json`` states what a
-proposal changed in a release without a new version::
+They come from two files in a folder of definitions. ``kips.json`` lists the proposals of versions. Remarks may name
+more::
 
     {"FetchRequest": {"9": [320], "13": [516]}}
+
+``release_kips.json`` states how a proposal changed a release without a new version::
+
     {"4.0.0": {"896": "Removes old versions."}}
 """
 
@@ -23,7 +26,7 @@ Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
 """The proposal numbers of each version of each message."""
 
 ReleaseKips = Mapping[str, Mapping[int, str]]
-"""What each proposal changed in each release."""
+"""The changes of each proposal in each release."""
 
 T = TypeVar("T")
 

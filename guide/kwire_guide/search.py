@@ -152,10 +152,10 @@ def _kips(inputs: Inputs, pages: Sequence[MessagePage]) -> Iterator[Entry]:
             for one in view.versions:
                 for number in page.proposals(view, one.version):
                     found.setdefault(number, {}).setdefault(view.name, []).append(one.version)
-    told = [(number, text) for kips in inputs.release_kips.values() for number, text in kips.items()]
-    for number in sorted({*found, *(number for number, _ in told)}):
+    changes = [(number, text) for kips in inputs.release_kips.values() for number, text in kips.items()]
+    for number in sorted({*found, *(number for number, _ in changes)}):
         versions = ", ".join(f"{name} {runs_text(some)}" for name, some in found.get(number, {}).items())
-        texts = [text for kip, text in told if kip == number]
+        texts = [text for kip, text in changes if kip == number]
         yield (
             *(f"kips.html#KIP-{number}", f"KIP-{number}", "proposal", "kip"),
             *(" ".join(filter(None, [versions, *texts])), 3, Group.TABLE),
