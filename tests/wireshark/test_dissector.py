@@ -113,8 +113,9 @@ RECORDS = {
 
 def test_secrets_that_are_shown(tmp_path: Path, kwire_lua: Path) -> None:
     message = SaslAuthenticateRequest(auth_bytes=b"\0me\0secret")
-    batch = encode_batch([Record(key, value, (), 1) for key, value in RECORDS])
-    sent = [asked(message, 2, 1), (CLIENT, 0.0, produced(batch))]
+    records = [Record(key, value, (), 1) for key, value in RECORDS]
+    batches = (encode_batch(records, codec=codec) for codec in (Codec.NONE, Codec.GZIP))
+    sent = [asked(message, 2, 1), *((CLIENT, 0.0, produced(batch)) for batch in batches)]
     path = write_pcap(tmp_path / "a.pcap", packets(Conversation(sent)))
     names = ("sasl_authenticate.auth_bytes", "record.key", "record.value")
     fields = ("-Y", "kwire", "-T", "fields", "-E", "aggregator=|", *(f"-ekwire.{name}" for name in names))
@@ -123,7 +124,7 @@ def test_secrets_that_are_shown(tmp_path: Path, kwire_lua: Path) -> None:
         keys, values = ([one.hex() for one in column if one is not None] for column in zip(*rows, strict=True))
         assert printed(path, kwire_lua, *fields, secrets=reveals) == [
             f"{message.auth_bytes.hex() if reveals else ''}\t\t",
-            f"\t{'|'.join(keys)}\t{'|'.join(values)}",
+            *[f"\t{'|'.join(keys)}\t{'|'.join(values)}"] * 2,
         ]
 
 
