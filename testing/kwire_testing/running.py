@@ -22,8 +22,7 @@ async def awaited(result: T | Awaitable[T]) -> T:
 
 
 class Stream(asyncio.Protocol):
-    """A connection. It passes on the bytes objects of the event loop, because copies, as in asyncio's streams,
-    cost more than the rest of a proxy."""
+    """A connection that passes on the pieces of the event loop, without the copies of asyncio's streams."""
 
     def __init__(self, made: Callable[[Stream], object]) -> None:
         """Prepare a connection. ``made`` is called when it is established."""
