@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from html import escape
 
@@ -12,7 +13,7 @@ from kwire_guide.fields import field_rows
 from kwire_guide.inputs import Inputs
 from kwire_guide.releases import Releases
 from kwire_guide.rows import rows
-from tests.guide.conftest import UNION
+from tests.guide.conftest import UNION, search_data
 
 SINCE = [
     ("FetchResponse", "responses.partitions.preferred_read_replica", 11),
@@ -120,3 +121,10 @@ def test_proposals_of_releases_are_of_releases_that_have_a_page(union: Inputs, s
         page = site[f"releases/{release}.html"]
         assert all(f'<li><a href="../kips.html#KIP-{kip}">' in page for kip in kips), release
         assert all(f'<h2 id="KIP-{kip}">' in site["kips.html"] for kip in kips), release
+
+
+def test_a_release_has_the_proposals_of_versions_that_became_stable(site: Mapping[str, str]) -> None:
+    page = site["releases/4.1.0.html"].partition('id="Proposals"')[2].partition("</ul>")[0]
+    assert re.search(r"KIP-932</a> .*>InitializeShareGroupState 0</a>", page)
+    found = search_data(site["assets/search.js"])["entries"]
+    assert [text for path, name, _, _, text, *_ in found if path == "releases/4.1.0.html" and "KIP-932" in text] != []
