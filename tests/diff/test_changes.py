@@ -15,6 +15,7 @@ from kwirec.diff.changes.versions import named
 from tests.diff.support import Load
 
 RESERVED = request(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT)
+RESERVED_PAIR = files(RESERVED, response(validVersions="none", flexibleVersions=ABSENT, fields=ABSENT))
 A, B, C, D, E, F, G = (field(name, "int8") for name in "ABCDEFG")
 
 CASES: dict[str, tuple[str, str, list[str]]] = {
@@ -22,13 +23,13 @@ CASES: dict[str, tuple[str, str, list[str]]] = {
     "a reserved number is used": (RESERVED, request(A), ["MessageAdded ClockRequest - 0,1,2"]),
     "a used number is only reserved": (request(A), RESERVED, ["MessageRemoved ClockRequest ClockRequest - 0,1,2"]),
     "a number is reserved": ("", RESERVED, []),
-    "a message that only reserves the number of a request is not the one of its response": (
+    "messages that only reserve a number are not those of it": (
         files(request(A), response(A)),
-        files(request(A), response(A), RESERVED.replace("Clock", "Zoo")),
+        files(request(A), response(A), RESERVED_PAIR.replace("Clock", "Zoo")),
         ["ApiKeyReused ZooRequest ClockRequest -"],
     ),
-    "a message that only reserved the number of a request was not the one of its response": (
-        files(request(A), response(A), RESERVED.replace("Clock", "Zoo")),
+    "messages that only reserved a number were not those of it": (
+        files(request(A), response(A), RESERVED_PAIR.replace("Clock", "Zoo")),
         files(request(A), response(A, validVersions="0-1")),
         [
             "RequestResponseVersionsDiverged ClockResponse ClockRequest -",

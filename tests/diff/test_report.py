@@ -173,7 +173,7 @@ def test_sections_come_by_api_key_and_rows_name_attributes_that_matter(load: Loa
             ),
             response(field("X", "int8"), field("Late", "int8", versions="3+"), apiKey=7),
             request(field("Q", "int8"), name="AlarmRequest", apiKey=11),
-            clock(field("K", mapKey=True, entityType="topicName", default="x"), field("M", "int8", versions="1+")),
+            clock(field("K", mapKey=True, entityType="topicName", default="x|y"), field("M", "int8", versions="1+")),
         ),
         files(
             request(
@@ -202,7 +202,7 @@ def test_sections_come_by_api_key_and_rows_name_attributes_that_matter(load: Loa
         "### Alarm (api key 11)",
         "| `AlarmRequest.Q` | `int8`, versions 0-2 | `int16`, versions 0-2 |",
         "### Clock",
-        "| `Clock.K` | `string`, versions 0-2, default `x`, map key, entity topicName"
+        "| `Clock.K` | `string`, versions 0-2, default <code>x&#124;y</code>, map key, entity topicName"
         " | `bytes`, versions 0-2, map key, entity topicName |",
         "| `Clock.N` | `M`, `int8`, versions 1-2 | `N`, `int8`, versions 1-2 |",
     ]
