@@ -132,7 +132,7 @@ def test_it_runs_until_it_is_interrupted(
     thread.start()
     assert run(["watch", str(folder), "--out", str(out), "--settled", "0"]) == 0
     thread.join()
-    assert f"{len(sent):,} packets in 1 batch;" in capsys.readouterr().err
+    assert f"{len(sent):,} packets in 1 batch into" in capsys.readouterr().err
     assert {row["api"] for row in pq.read_table(out / "clients").to_pylist()} >= {"ApiVersions"}
     assert not spark.streams.active
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL, "the handlers are those from before"
