@@ -127,4 +127,5 @@ def test_a_release_has_the_proposals_of_versions_that_became_stable(site: Mappin
     page = site["releases/4.1.0.html"].partition('id="Proposals"')[2].partition("</ul>")[0]
     assert re.search(r"KIP-932</a> .*>InitializeShareGroupState 0</a>", page)
     found = search_data(site["assets/search.js"])["entries"]
-    assert [text for path, name, _, _, text, *_ in found if path == "releases/4.1.0.html" and "KIP-932" in text] != []
+    assert [text for path, *_, text, _, _ in found if path == "releases/4.1.0.html" and "KIP-932" in text] != []
+    assert [text for path, *_, text, _, _ in found if path == "kips.html#KIP-500" and "ZooKeeper" in text] != []
