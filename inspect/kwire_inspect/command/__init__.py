@@ -1,7 +1,7 @@
 """The ``kwire`` commands that produce tables and reports. Each command is imported when it is called.
 
-Exit code 0 means success. 1 means that the report calls for action, for example because clients will break. 2 is a
-usage error and 3 a failure. With 4, the report needs no action, but less than ``--min-coverage`` was read.
+Exit code 0 means success. 1 means that the report calls for action, for example because clients will break. 2 means
+a usage error, and 3 a failure. 4 means that the report calls for no action, but covers less than ``--min-coverage``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ANY = re.compile(
 
 
 class FailedError(click.ClickException):
-    """The command failed. The message describes the reason in one or a few lines."""
+    """The command failed. The message explains why, in one or a few lines."""
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
@@ -60,7 +60,7 @@ class Command(click.Command):
 
 
 def describe_os_error(error: OSError) -> str:
-    """Return one line that describes which operation the operating system refused, and on which file."""
+    """Return one line that names the operation that the operating system refused, and the file."""
     place = error.filename if isinstance(error.filename, str) and error.filename else ""
     reason = (error.strerror or str(error)).lower()
     if error.errno in (ENOSPC, EDQUOT):
@@ -70,9 +70,9 @@ def describe_os_error(error: OSError) -> str:
 
 
 def one_line(error: Exception) -> tuple[str, bool]:
-    """Return the message of an exception as one line for the terminal, and whether it is a usage error.
+    """Return an exception's message as one line for the terminal, and whether the exception is a usage error.
 
-    Spark's exceptions contain stack traces of Python and the JVM. The last error in them is the cause.
+    Spark's exceptions contain stack traces from Python and the JVM. The cause is the last error in them.
     """
     if isinstance(error, UnknownReleaseError):
         return f"{error}; {TAKE_IN}", True

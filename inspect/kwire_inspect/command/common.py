@@ -55,9 +55,9 @@ DEFAULT_OUT = "kwire-out"
 MAX_NAMED = 5
 """Maximum number of skipped files to list by name."""
 PROBED = 1 << 16
-"""Number of bytes that must fit into the output folder before any input is read."""
+"""Number of bytes to write to the output folder as a test before any input is read."""
 WIDTH = 140
-"""Line width in characters if the output is not a terminal."""
+"""Line width in characters when the output is not a terminal."""
 
 SOURCE_OPTIONS = ("ports", "time_zone", "mode", "start", "end", "protocol", "key_log")
 
@@ -76,7 +76,7 @@ class Run:
 
     @property
     def pages(self) -> str:
-        """Folder for the report pages. It is local even if the tables go to a cluster's file system."""
+        """Folder for the report pages. It is local even if the tables are written to a cluster's file system."""
         return pages_in(self.out)
 
     @property
@@ -95,7 +95,7 @@ class Run:
         return codes
 
     def releases(self, package: str | None) -> Releases:
-        """Return the releases that a generated package describes. The default is the package of the messages."""
+        """Return the releases that a generated package describes, by default the package of the messages."""
         from kwire_inspect.reports.release_support import releases_of
 
         return releases_of(package or self.protocol.package)
@@ -107,7 +107,7 @@ class Run:
         return self.progress.status(escape(f"{visible(doing)} …"))
 
     def options_of(self, table: str, **options: str) -> dict[str, str]:
-        """Return ``options`` and those options of the command that apply to this table."""
+        """Return ``options``, together with the command's options that apply to this table."""
         return only(self.options | options, *KINDS[table])
 
     def read(self, table: str, *columns: str, inputs: Inputs | None = None, **options: str) -> Relation:
@@ -123,7 +123,7 @@ class Run:
         return Origin(str(self.inputs), self.inputs.skipped, datetime.now(UTC).isoformat())
 
     def clients(self, exchanges: Relation | None = None) -> Clients[Any]:
-        """Return the clients seen in all inputs. The table is computed in one pass and kept."""
+        """Return the clients in all inputs. They are computed in one pass and cached."""
         from kwire_inspect.stored import are_complete
         from kwire_inspect.tables.clients import REFUSAL_COLUMNS, clients
 
@@ -143,7 +143,7 @@ class Run:
             return self.engine.cached(table)
 
     def write_clients(self, seen: Clients[Any]) -> None:
-        """Write the tables ``clients`` and ``problems`` to the folder ``out``, unless they are the input."""
+        """Write the tables ``clients`` and ``problems`` to the folder ``out``, unless they were read as input."""
         from kwire_inspect.stored import SCHEMAS
 
         if any(Path(table.path).resolve() == Path(self.out, "clients").resolve() for table in self.inputs.tables):
@@ -153,14 +153,14 @@ class Run:
                 self.engine.write(table, SCHEMAS[name], self.out, name, origin=seen.origin)
 
     def basis(self, seen: Relation | Clients[Any]) -> Basis:
-        """Return how much input a report on exchanges or clients is based on."""
+        """Return the basis of a report on exchanges or clients, which says how much of the input was read."""
         from kwire_inspect.reports.basis import basis_of
 
         basis = basis_of(seen)
         return basis if all(table.complete for table in self.inputs.tables) else replace(basis, known=False)
 
     def check_requests(self, seen: Relation | Clients[Any]) -> None:
-        """Raise :class:`OptionError` if enough of the input was read, but no request was found."""
+        """Raise :class:`OptionError` if no request was found although enough of the input was read."""
         from kwire_inspect.tables.clients import KNOWN, Clients
         from kwire_inspect.tables.relations import collect
 
@@ -173,15 +173,15 @@ class Run:
             raise _no_requests(self.inputs, basis.problems)
 
     def completed(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> Report:
-        """Return the report with the input that it is based on. See ``reports.completed``."""
+        """Return the report with the basis of its input. See ``reports.completed``."""
         from kwire_inspect.reports.completed import completed
 
         return completed(report, basis, self.origin, self.min_coverage, self.protocol, requests)
 
     def publish(self, report: Report, form: str = "text") -> int:
-        """Write the report's page and tables, print the report and return its exit code.
+        """Write the report's page and tables, print the report, and return its exit code.
 
-        The files come first, because printing ends early if the output is piped into ``head``.
+        The files are written first, because printing may end early, for example if it is piped to ``head``.
         """
         from rich.markup import escape
 
@@ -203,7 +203,7 @@ class Run:
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
-    """Return the error to raise for inputs without requests. Its message includes the first problem and advice, if
+    """Return the error to raise for inputs without requests. Its message includes the first problem, with advice, if
     any."""
     if not problems:
         return OptionError(f"no requests found in {inputs}")
@@ -279,7 +279,7 @@ def with_inputs(
 
 
 def pages_in(out: str) -> str:
-    """Return the folder for the pages of a command with this ``--out``."""
+    """Return the local folder for the report pages of a command with this ``--out``."""
     return DEFAULT_OUT if "://" in out else out
 
 
@@ -302,7 +302,7 @@ def only_writer(out: str) -> Iterator[None]:
             yield
         finally:
             with suppress(OSError):
-                Path(out).rmdir()  # if nothing was written
+                Path(out).rmdir()  # fails unless nothing was written
 
 
 def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
@@ -333,7 +333,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
     ]
     if len(others) < len(first) * len(wanted[1:]):
-        others = []  # incomplete tables would report less than the first table
+        others = []  # incomplete tables contain less than the first table
     tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))

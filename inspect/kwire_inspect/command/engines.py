@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
 WORTH = 64 << 20
-"""Bytes of input that justify another process. Starting a process takes half a second."""
+"""Number of input bytes that justify an additional process. Starting a process takes half a second."""
 BRIEF_LIMIT = 1 << 30
-"""Maximum size in bytes of inputs whose rows are read in a brief session. Clients are always read in a brief session.
-See ``spark_session``."""
+"""Maximum size in bytes of inputs to read in a brief session. A session that reads only clients is always brief. See
+``spark_session``."""
 PARQUET = "parquet"
 PACKAGES = {SPARK: "pyspark"}
-"""Library that each engine from another package requires."""
+"""Maps each engine from another package to the library that it requires."""
 
 
 class Engine(Protocol):
@@ -48,7 +48,7 @@ class Engine(Protocol):
         """Return columns of a table from :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        """Return the exchanges of the inputs, counted as ``tables.clients`` needs them."""
+        """Return the inputs' exchanges, counted for ``tables.clients``."""
 
     def cached(self, table: Relation) -> Relation:
         """Compute a table now and keep the result."""
@@ -56,11 +56,11 @@ class Engine(Protocol):
     def write(
         self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
     ) -> Written:
-        """Write columns of one of this engine's tables to ``folder/name``. Only tables written ``by_date`` are
-        large."""
+        """Write columns of a table of this engine to ``folder/name``. Tables may be large only if written
+        ``by_date``."""
 
     def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
-        """Write a typed table for each name, from the rows of a table that :meth:`write` returned.
+        """Write one typed table per name, from the rows of a table that :meth:`write` returned.
 
         Tables without rows are not written.
         """
@@ -68,7 +68,7 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Written:
-    """A written table, which is read back on demand."""
+    """A table that was written, and is read back on demand."""
 
     name: str
     path: str
@@ -82,9 +82,9 @@ class OtherEngine(Protocol):
 
     @staticmethod
     def checked_output(out: str) -> str:
-        """Return the name that the engine uses for an output folder with a scheme.
+        """Return the engine's name for an output folder with a scheme.
 
-        Raises :class:`OptionError` if the engine certainly cannot write there.
+        Raises :class:`OptionError` if it is already clear that the engine cannot write there.
         """
 
     def __call__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> Engine: ...
@@ -110,9 +110,9 @@ def other_engine(name: str, option: str) -> OtherEngine:
 
 
 def checked_output(out: str) -> str:
-    """Return the name that the engine uses for the folder given by ``--out``.
+    """Return the engine's name for the folder given by ``--out``.
 
-    Raises :class:`OptionError` if the engine certainly cannot write there.
+    Raises :class:`OptionError` if it is already clear that the engine cannot write there.
     """
     try:
         refuse_secrets(out)
@@ -122,7 +122,7 @@ def checked_output(out: str) -> str:
 
 
 def processes_for(size: int) -> int:
-    """Return the number of processes to use for inputs of this size in bytes, at most the number of usable CPUs."""
+    """Return the number of processes to use for ``size`` bytes of input. The maximum is the number of usable CPUs."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(usable, size // WORTH))
 

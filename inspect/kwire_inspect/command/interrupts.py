@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def forward_sigint_to_writer(paths: Sequence[str], progress: Console) -> Iterator[None]:
-    """Let the first SIGINT end only the process that writes to standard input.
+    """If standard input is among ``paths``, let the first SIGINT end only the process that writes to it.
 
-    This applies if standard input is among ``paths``. This process then reads the remaining bytes and reports on
-    them. A second SIGINT ends it too.
+    This process then reads the remaining bytes and reports on them. A second SIGINT ends this process too.
     """
     if STDIN not in paths or threading.current_thread() is not threading.main_thread():
         yield

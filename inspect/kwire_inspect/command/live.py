@@ -1,4 +1,4 @@
-"""The output of ``watch`` while it runs: the readiness page, metrics for Prometheus and newly refused clients."""
+"""The output of a running ``watch``: the readiness page, Prometheus metrics and newly refused clients."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 METRICS = "kwire.prom"
 REFRESH = 30
-"""Seconds after which the browser reloads the page."""
+"""Seconds between reloads of the page in a browser."""
 
 
 @dataclass
 class LiveReport:
-    """The report that ``watch`` renews after each batch, from the table ``out/clients``."""
+    """The report that ``watch`` updates after each batch, based on the table ``out/clients``."""
 
     out: str
     targets: list[Release]
@@ -41,7 +41,7 @@ class LiveReport:
     owners: Owners | None
     console: Console
     _told: set[tuple[str, str, str]] = field(default_factory=set)
-    """Target, client and APIs of each refusal already printed."""
+    """Target, client and APIs of each refusal that was already printed."""
 
     def update(self) -> bool:
         """Write the page, tables and metrics, and print newly refused clients.
@@ -92,7 +92,7 @@ class LiveReport:
         return (report, uses, judgements) if self._stored() == (tables, files) else None
 
     def _stored(self) -> tuple[tuple[StoredTable, ...], list[tuple[str, int]]]:
-        """Return the current table and its files with their modification times."""
+        """Return the current table, and its files with their modification times."""
         from kwire_inspect.stored import stored_tables
 
         tables = tuple(stored_tables(str(Path(self.out, "clients"))))

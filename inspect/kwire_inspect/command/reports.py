@@ -79,7 +79,7 @@ def clients(run: Run, guide_url: str, form: str) -> int:
 
 
 def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return a table with one row per type of input, client and API, from rows of CLIENTS."""
+    """Return a table with one row per input type, client and API, computed from rows of CLIENTS."""
     from kwire_inspect.reports.client_usage import grouped
 
     by = (*SHOWN, "api_key", "input_kind")
@@ -97,7 +97,7 @@ def usage_of(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 def clients_report(rows: Sequence[Row], more: int) -> Report:
-    """Return the report on rows of :func:`usage_of`. ``more`` is the number of rows that were left out."""
+    """Return the report on rows of :func:`usage_of`. ``more`` is the number of omitted rows."""
     from kwire_inspect.reports.client_usage import brokers_among, by_client, client_of, completed
 
     complete = completed(client_of(row) for row in rows)
@@ -216,7 +216,7 @@ def _publish(
 
 
 def _linked(run: Run, report: Report, guide_url: str) -> Report:
-    """Return the report with links to the guide at this address. Without an address, return it unchanged."""
+    """Return the report with links to the guide at this address, or unchanged if there is no address."""
     from kwire.guide import Guide
 
     return replace(report, guide=Guide(guide_url, run.protocol)) if guide_url else report
@@ -267,7 +267,7 @@ def offsets(run: Run, form: str) -> int:
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
-    """Return the last segment of each partition in each folder, which contains the log end. Skip internal topics."""
+    """Return the last segment of each partition in each folder. It contains the log end. Skip internal topics."""
     from kwire_inspect.segments import Selection, segment_files
     from kwire_inspect.tables.groups import INTERNAL
 

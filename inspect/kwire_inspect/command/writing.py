@@ -29,7 +29,7 @@ PLACE = pa.schema([RECORDS.field(name) for name in ("source", "position", "probl
 
 
 class Tables:
-    """Writes the tables of a run: raw rows, topic names, and a table per API and per kind of record."""
+    """Writes the tables of a run: raw rows, topic names, and one table per API and record kind."""
 
     def __init__(self, run: Run, raw: bool) -> None:
         self.rows: list[tuple[Cell, ...]] = []
@@ -62,7 +62,7 @@ class Tables:
         return clients(*written, origin=self._run.origin)
 
     def broken_records(self) -> list[Problem]:
-        """Return the reasons and places of broken records, which the table ``problems`` does not contain."""
+        """Return the reasons and places of broken records. The table ``problems`` does not contain them."""
         with self._run.step("Looking for broken input"):
             corrupt = "problem IS NOT NULL"
             return problems_of(

@@ -1,6 +1,6 @@
 """Opens inputs by name: local files, standard input, archive members and objects in object stores.
 
-All code that reads an input opens it here.
+Every input is opened through this package.
 """
 
 from __future__ import annotations

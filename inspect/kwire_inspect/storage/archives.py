@@ -1,8 +1,8 @@
 """Reads members of tar and zip archives in place.
 
-Members of a plain tar are ranges of its file. Members of a compressed tar are ranges of an unnamed temporary file.
-Member names are never used as local paths. The number of members, the decompressed size and the memory for headers
-are limited.
+Members of an uncompressed tar are read directly from its file. A compressed tar is decompressed into an unnamed
+temporary file first. Member names are never used as local paths. The number of members, the decompressed size and
+the memory for headers are limited.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MAX_MEMBERS = 65_536
 MAX_BYTES = 4 << 30
 """Maximum decompressed size of an archive in bytes."""
 MAX_ZEROS = 64 << 30
-"""Maximum number of zero bytes in a decompressed archive. Zeros take no disk space. Kafka preallocates index
-files."""
+"""Maximum number of zero bytes in a decompressed archive. They need no disk space, and index files that Kafka
+preallocates contain many."""
 MAX_HEADER = 1 << 20
-"""Maximum size of a tar header in bytes. A header is read into memory, whatever size it claims."""
+"""Maximum size of a tar header in bytes. Headers are read into memory, and may claim any size."""
 MAX_LIST = 32 << 20
 """Maximum size of a zip's central directory in bytes."""
 BUFFER = 1 << 17
@@ -59,8 +59,8 @@ class _TooManyError(Exception):
 class Archive:
     """An archive and its list of members.
 
-    ``problem`` explains why the list is incomplete, and is empty if it is complete. ``skipped`` maps members that
-    cannot be read to the reasons.
+    ``problem`` explains why the list is incomplete, and is empty if it is complete. ``skipped`` maps each
+    unreadable member to the reason.
     """
 
     members: dict[str, Open] = field(default_factory=dict)
@@ -102,7 +102,7 @@ MAX_KNOWN = 4
 def archive(name: str, stamp: str, open_it: Open) -> Archive:
     """Return the archive in the file that ``open_it`` opens. Raise ``OSError`` if it cannot be opened.
 
-    The list of members is cached under ``stamp`` until a few other archives have been read.
+    The lists of members of the last few archives are cached. A different ``stamp`` invalidates the cache entry.
     """
     if name not in _known or _known[name][0] != stamp:
         _known.pop(name, None)
@@ -113,7 +113,7 @@ def archive(name: str, stamp: str, open_it: Open) -> Archive:
 
 
 def _read(file: BinaryIO) -> Archive:
-    """Read the list of members. The archive keeps its file open, or a temporary file with the decompressed
+    """Return the archive with its list of members. It keeps its file open, or a temporary file with the decompressed
     content."""
     found = Archive()
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
@@ -136,7 +136,7 @@ def _read(file: BinaryIO) -> Archive:
 
 
 def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
-    """Decompress into a sparse temporary file. Return the reason if this ended early, otherwise an empty string."""
+    """Decompress into a sparse temporary file. Return why it ended early, or an empty string."""
     stored = total = 0
     problem = ""
     try:
@@ -184,9 +184,9 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def _after_members(file: BinaryIO, at: int) -> str:
-    """Return what is wrong after the last header, or an empty string. ``tarfile`` accepts any end.
+    """Return a description of the problem after the last header, or an empty string.
 
-    An archive must end with a block of zeros.
+    An archive must end with a block of zeros, but ``tarfile`` does not check this.
     """
     file.seek(at)
     if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):

@@ -26,23 +26,23 @@ HEAD = 6
 STEP = 1 << 8
 """Number of zstd bytes to decompress at a time. They expand to at most 8 MB, since a block is at least 4 bytes."""
 SMALL_STEP = 1 << 12
-"""Number of bytes to read from Arrow at a time. An error loses at most this many bytes."""
+"""Number of bytes to read from Arrow at a time. If reading fails, at most this many bytes are lost."""
 MAX_FREE = 1 << 26
-"""Decompressed size in bytes that is allowed for every file, however small."""
+"""Decompressed size in bytes that is always allowed, however small the file."""
 MAX_RATIO = 200
-"""Maximum ratio of decompressed to compressed bytes of larger files. ``zstd -19`` shrinks a request log of heartbeats
-by a factor of 54, and a capture of them by 7."""
+"""Maximum compression ratio of larger files. ``zstd -19`` compresses a request log of heartbeats by a factor of 54,
+and a capture of heartbeats by a factor of 7."""
 MAX_WINDOW = 1 << 27
-"""Maximum window size for zstd and memory for xz, in bytes. It is the default of the zstd command."""
+"""Maximum window size for zstd and maximum memory for xz, in bytes. The zstd command has the same default."""
 
 
 class DamagedStreamError(Exception):
-    """The file is truncated, or valid data is followed by invalid data. All data read before is valid."""
+    """The file is truncated, or valid data is followed by invalid data. All data read so far is valid."""
 
 
 def decompressed(file: BinaryIO, *, believe: bool = True) -> Generator[bytes, None, None]:
-    """Yield the bytes of a file in chunks of about 128 KB, at most 8 MB. Decompress them if the first bytes match a
-    format.
+    """Yield the bytes of a file in chunks of about 128 KB, and of at most 8 MB. Decompress them if the first bytes
+    match a format.
 
     Unless ``believe`` is set, the output is limited to ``MAX_RATIO`` times the size of the file. Raises
     ``DamagedStreamError`` after the last bytes that could be decompressed.
@@ -119,7 +119,7 @@ def _after_padding(file: BinaryIO, rest: bytes) -> bytes:
 
 
 def _until_broken(member: zlib._Decompress, rest: bytes) -> Iterator[bytes]:
-    """Yield the data up to an error, in small pieces."""
+    """Yield the data in small pieces until an error occurs."""
     with suppress(zlib.error):
         while rest and not member.eof:
             yield member.decompress(rest, 64)

@@ -3,7 +3,7 @@
 =====================  ==========================================================================
 ``captures/a.pcap``    a local file or folder
 ``-``                  standard input
-``a.tar.gz!/b.pcap``   a member of an archive, which may itself be anywhere except in another archive
+``a.tar.gz!/b.pcap``   a member of an archive, which may be in any place except another archive
 ``a.tar.gz!/``         all members of an archive, as a folder
 ``s3://bucket/a.pcap`` an object, or all objects below a folder: see ``storage.stores``
 =====================  ==========================================================================
@@ -28,7 +28,7 @@ from kwire_inspect.storage.stores import GLOB, MASKED, SCHEME, MaskedPlace, Remo
 STDIN = "-"
 """Name of standard input, as an argument and in tables."""
 PEEK = 1 << 20
-"""Number of bytes of standard input that can be read again."""
+"""Number of bytes at the start of standard input that can be read more than once."""
 _HIDDEN = re.compile(r"\.(?!\.?$)")
 Made = TypeVar("Made")
 AT_ONCE = 16
@@ -44,14 +44,14 @@ class LocalPlace:
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
         """Open a file for reading and seeking, at its beginning.
 
-        Raises ``OSError`` if the file cannot be opened, or is a pipe, socket or device. With ``peek``, standard input
-        ends early and can be read again afterwards. If an object's ``listed_stamp`` is not ``expected``, an error is
-        raised.
+        Raises ``OSError`` if the file cannot be opened, or is a pipe, socket or device. With ``peek``, only the
+        beginning of standard input is readable, and it can be read again afterwards. An error is raised if an
+        object's ``listed_stamp`` is not ``expected``.
         """
         return regular(self.name).open("rb")
 
     def check(self) -> None:
-        """Raise ``OSError`` if the file certainly cannot be read."""
+        """Raise ``OSError`` if it is already clear that the file cannot be read."""
         if Path(self.name).is_dir():
             raise OSError(0, "cannot list the folder", self.name)
         regular(self.name)
@@ -98,7 +98,7 @@ class LocalPlace:
                 yield _unmistakable(match)
 
     def siblings(self) -> list[str]:
-        """Return the names of all files in the same folder, without the folder."""
+        """Return the base names of all files in the same folder."""
         return [path.name for path in Path(self.name).parent.iterdir()]
 
 
@@ -154,8 +154,8 @@ class MemberPlace(LocalPlace):
             yield from (self._named(member) for member in self._archive.members)
 
     def skipped(self) -> dict[str, str]:
-        """Return the members that cannot be read, and the archive itself if its list of members is incomplete. Each
-        comes with the reason."""
+        """Return the reason for each member that cannot be read, by input name. If the list of members is incomplete,
+        include the archive itself."""
         found = self._archive
         reasons = {self._named(member): reason for member, reason in found.skipped.items()}
         return reasons | ({self._outer.name: found.problem} if found.problem else {})
@@ -208,7 +208,7 @@ def _exists(name: str) -> bool:
 
 
 def _matches(pattern: str) -> Iterator[Path]:
-    """Return the paths that match a pattern. From the first wildcard on, ignore names that start with a dot."""
+    """Return the paths that match a pattern. After the first wildcard, names that start with a dot do not match."""
     parts = Path(pattern).parts
     first = next(number for number, part in enumerate(parts) if GLOB.search(part))
     found = Path(*parts[:first]).glob(str(Path(*parts[first:])))
@@ -219,8 +219,8 @@ def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
     """Yield the files below a folder. Folder names may start with ``_``, because Kafka's internal topics have such
     names.
 
-    A folder that cannot be listed is yielded as a file, so that opening it reports the error. A link is not followed
-    to a folder that contains it or that was ``followed`` before, because links may form cycles.
+    A folder that cannot be listed is yielded as a file, so that opening it reports the error. Links may form
+    cycles, so a link to a folder that contains it, or to a folder in ``followed``, is skipped.
     """
     followed = set() if followed is None else followed
     try:
@@ -243,8 +243,7 @@ def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
 
 
 def _unmistakable(path: Path, name: str | None = None) -> str:
-    """Return the name of a file. It is absolute if a relative name could be taken for an address or standard
-    input."""
+    """Return the name of a file. Make it absolute if it could be mistaken for an address or standard input."""
     first = path.parts[0]
     return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)
 
@@ -280,7 +279,7 @@ def absolute(path: str) -> str:
 
 
 def written(path: Path) -> str:
-    """Return the name of an input that was converted to a path, which reduces the two slashes of an address to one.
+    """Return the input name that was converted to this path. The conversion merges the two slashes of an address.
 
     File names that look like an address become absolute, so that a folder is never mistaken for a store.
     """
@@ -303,7 +302,7 @@ def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Ma
 
 
 class Window:
-    """A sliding window over a stream. ``buffer`` starts at offset ``base`` of the uncompressed stream.
+    """A sliding window over a stream. ``buffer`` starts at offset ``base`` of the decompressed stream.
 
     With ``peek``, only the beginning of standard input is visible, and all of it remains available to another reader.
     """
@@ -318,7 +317,7 @@ class Window:
     def advance(self, at: int) -> bool:
         """Drop the data before ``at`` and append more. Return false at the end of the stream.
 
-        Raises ``OSError``, or ``DamagedStreamError`` if decompression fails. In that case no data is dropped.
+        Raises ``OSError`` if reading fails, or ``DamagedStreamError`` if decompression fails. Neither drops any data.
         """
         chunk = next(self._chunks, None)
         if chunk is None:
@@ -342,8 +341,8 @@ class StandardInput:
     """Lets several readers read ``stream`` one after another, although its bytes arrive only once.
 
     A file is opened several times: to detect its type, to find its first timestamp and to read its rows. The first
-    ``PEEK`` bytes are therefore kept until a reader goes past them. After ``keep``, an unnamed temporary file keeps
-    all bytes.
+    ``PEEK`` bytes are therefore kept until a reader reads past them. After ``keep``, all bytes are stored in an
+    unnamed temporary file.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -353,12 +352,12 @@ class StandardInput:
         self._keeps = self._ended = False
 
     def keep(self) -> None:
-        """Keep all bytes for later readers. Call it before any reader goes past the first ``PEEK`` bytes."""
+        """Keep all bytes for later readers. Call it before any reader reads past the first ``PEEK`` bytes."""
         self._keeps = True
 
     def opened(self, peek: bool = False) -> BinaryIO:
-        """Open a file with all bytes. With ``peek``, it has only the first bytes, and the next reader starts at the
-        beginning."""
+        """Open the stream as a file. With ``peek``, the file contains only the first bytes, and the next reader
+        starts at the beginning."""
         return io.BufferedReader(_FromStart(self, PEEK if peek else None), PEEK)
 
     def read(self, position: int, size: int) -> bytes:

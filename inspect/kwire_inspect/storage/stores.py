@@ -2,7 +2,7 @@
 
 Arrow's libraries read ``s3``, ``gs``, ``abfss`` and ``hdfs``. ``fsspec`` reads other addresses if it is installed.
 
-Parts of objects are requested as needed. The only object written is a probe for ``--out``. Each library finds
+Objects are requested in parts, as needed. The only object written is a probe for ``--out``. Each library finds
 credentials in its usual places: environment variables, configuration files and the machine's role.
 """
 
@@ -30,18 +30,18 @@ _MEANT = re.compile(SCHEME.pattern.replace("://", ":/{1,2}"), re.DOTALL)
 """Pattern that matches an address, even if it lacks one of the two slashes."""
 QUERY = re.compile(r"\?[\w.%-]+=")
 HOST = re.compile(r"(?:\[[0-9A-Fa-f:.%]+\]|[^:?]*)(?::\d+)?")
-"""Pattern of a host or bucket with an optional port. Other text after a colon may be a password that contains a
-slash."""
+"""Pattern of a host or bucket with an optional port. Any other text after a colon could be a password that contains
+a slash."""
 GLOB = re.compile(r"[*?\[]")
 _HIDDEN = re.compile(r"/\.|/_[^/]*\Z")
 MASKED = "…"
-"""Text that replaces the end of an object name whose key may contain a secret."""
+"""Replacement for the end of an object name whose key may contain a secret."""
 PEEKED, REQUESTED = 1 << 18, 1 << 22
-"""Number of bytes to request at a time, when detecting an object's type and when reading it."""
+"""Number of bytes per request when detecting an object's type, and when reading the object."""
 MAX_LISTED = 1_000_000
-"""Maximum number of objects whose sizes are kept."""
+"""Maximum number of objects whose sizes are remembered."""
 MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
-"""Maximum duration of a listing in seconds, and maximum growth of the process during it in bytes."""
+"""Maximum duration of a listing in seconds, and maximum growth in process memory during a listing in bytes."""
 LOOKS_EVERY = 0.2
 """Seconds between checks of these limits."""
 ENDLESS = "the list of objects is too long or endless: specify a folder or a pattern with fewer objects"
@@ -53,7 +53,7 @@ AZURE = frozenset({"abfs", "abfss"})
 HADOOP = frozenset({"hdfs", "viewfs"})
 WEB = frozenset({"http", "https"})
 UNNOTICED = GOOGLE | AZURE
-"""Schemes for which Arrow's libraries do not notice when a store sends a whole object instead of a part."""
+"""Schemes whose Arrow libraries do not detect that a store sent a whole object instead of the requested part."""
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
 REFUSED = "Hadoop could not reach it or refused access: see the messages above"
 WHOLE = "the store ignores range requests: download the object, or pipe it to standard input"
@@ -76,7 +76,7 @@ _REASONS = (
     (r"HDFS connection failed", "hdfs needs Hadoop's jars: set CLASSPATH to the output of `hadoop classpath --glob`"),
     (r"HDFS.*Unknown error 255", REFUSED),
 )  # fmt: skip
-"""Patterns of error messages, with the reason to report for each."""
+"""Patterns of error messages, and the reason to report for each."""
 _AWS = re.compile(
     r"AWS Error .*?\(HTTP status (\d+)\).*? operation:\s*(?:Unable to parse ExceptionName: )?"
     r"(.*?)(?: \(Request ID.*)?$"
@@ -84,11 +84,11 @@ _AWS = re.compile(
 
 
 Folders: TypeAlias = dict[str, set[tuple[str, bool]]]
-"""Keys in each folder, by the folder's key. Each comes with a flag that is true for objects."""
+"""Maps the key of each folder to the keys in the folder, each with a flag that is true for objects."""
 
 _listed: dict[str, FileInfo] = {}
 _sends_parts: set[str] = set()
-"""Address prefixes of stores that are known to send parts."""
+"""Address prefixes of stores that are known to support range requests."""
 
 
 class RemotePlace:
@@ -130,7 +130,7 @@ class RemotePlace:
         return found
 
     def size(self) -> int:
-        """Return the size in bytes when the object was last listed. If it was never listed, ask the store."""
+        """Return the size in bytes from the last listing of the object. If it was never listed, ask the store."""
         known = _listed.get(self.name)
         return int((known or self._present()).size or 0)
 
@@ -195,7 +195,7 @@ class RemotePlace:
         return sorted({masked(f"{self.root}/{key}") for match in matches for key in self._within(*match)})
 
     def siblings(self) -> list[str]:
-        """Return the names of all objects in the same folder, without the folder."""
+        """Return the base names of all objects in the same folder."""
         return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
 
     def _check_parts(self, file: Any) -> None:
@@ -215,13 +215,13 @@ class RemotePlace:
         return found
 
     def _within(self, key: str, is_file: bool) -> list[str]:
-        """Return the key of an object, or the keys below a folder, without hidden objects."""
+        """Return the key of an object, or the keys below a folder. Omit hidden objects."""
         folder = key.rpartition("/")[0] if is_file else key
         keys = [key] if is_file else [self._key(one) for one in self._list(key, recursive=True) if one.is_file]
         return [one for one in keys if not _HIDDEN.search(f"/{one[len(folder) :].strip('/')}")]
 
     def _matching(self) -> Iterator[tuple[str, bool]]:
-        """Return the keys that match the pattern, searched level by level, and whether each is an object."""
+        """Search level by level. Yield each key that matches the pattern, and whether it belongs to an object."""
         known: Folders = {}
         found = {("", False)}
         for part in self.key.strip("/").split("/"):
@@ -245,7 +245,7 @@ class RemotePlace:
                 yield key, now.is_file
 
     def _folders(self, folder: str, *, recursive: bool = False) -> Folders:
-        """List a folder. With ``recursive``, list all folders below it too.
+        """Return the keys in a folder and, with ``recursive``, in all folders below it.
 
         Google Cloud Storage lists only objects, so its folders are derived from the keys below.
         """
@@ -344,8 +344,8 @@ class _Requests(io.RawIOBase):
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
     """Return the result of a listing. Raise ``StoreError`` if it exceeds a limit.
 
-    A library keeps requesting pages as long as the store announces more, and cannot be interrupted. Its thread then
-    runs until the process exits.
+    A library requests pages as long as the store announces more, and cannot be interrupted. If a limit is exceeded,
+    its thread runs until the process exits.
     """
     made: Future[list[FileInfo]] = Future()
 
@@ -365,7 +365,7 @@ def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
 
 
 def _peak() -> int:
-    """Return the peak memory use of this process in bytes, or 0 where the system does not report it."""
+    """Return the peak memory use of this process in bytes, or 0 if the system does not report it."""
     if sys.platform == "win32":
         return 0
     import resource
@@ -374,14 +374,14 @@ def _peak() -> int:
 
 
 def _stamp(found: FileInfo) -> str:
-    """Return the size and the modification time in whole seconds. Some stores list finer times than they report for
-    an object."""
+    """Return a stamp of the size in bytes and the modification time in whole seconds. Some stores list more precise
+    times than they report for an object."""
     seconds = None if found.mtime_ns is None else found.mtime_ns // 1_000_000_000
     return f"{found.size} {seconds}"
 
 
 def _same(listed: str, described: str) -> bool:
-    """Return whether two stamps describe the same state. Some stores set the listed time a moment later."""
+    """Return whether two stamps describe the same state. Some stores update the listed time a moment later."""
     (size, then), (now_size, now) = listed.split(), described.split()
     apart = abs(int(now) - int(then)) if then.isdecimal() and now.isdecimal() else int(now != then)
     return size == now_size and apart <= 1
@@ -430,7 +430,7 @@ def connected(authority: str) -> FileSystem | None:
         return None
     host = f"{name}.blob.{given.get('EndpointSuffix', 'core.windows.net')}"
     address = urlsplit(given.get("BlobEndpoint") or f"{given.get('DefaultEndpointsProtocol', 'https')}://{host}")
-    blob = address.netloc.removeprefix(name)  # with a dot, or a host that has the account in the path
+    blob = address.netloc.removeprefix(name)  # contains a dot, or is a host that expects the account in the path
     secrets = {"account_key": given.get("AccountKey"), "sas_token": given.get("SharedAccessSignature")}
     return AzureFileSystem(
         name,
@@ -473,7 +473,7 @@ def refuse_secrets(name: str) -> None:
 
 
 def masked(name: str) -> str:
-    """Return the name of a listed object, with any secret cut off. Anyone with write access may have chosen the
+    """Return the name of a listed object with any secret masked. Anyone with write access may have chosen the
     key."""
     try:
         refuse_secrets(name)
@@ -493,7 +493,7 @@ class StoreError(OSError):
 
 @contextmanager
 def telling(name: str) -> Iterator[None]:
-    """Raise ``StoreError`` for any error that a library raises about an object."""
+    """Convert any error that a library raises for an object to ``StoreError``."""
     try:
         yield
     except StoreError:

@@ -4,7 +4,7 @@ The inputs are tables of EXCHANGES, from captures or request logs, of REFUSALS, 
 counted before. They are identified by their columns. EXCHANGES need only ``EXCHANGE_COLUMNS``, and REFUSALS only
 ``REFUSAL_COLUMNS``.
 
-The process that reads exchanges counts them before it stores them, so that only few rows move to other processes.
+The process that reads exchanges counts them before it stores them, so that only a few rows move to other processes.
 Counting is therefore defined twice, in SQL and for Arrow. Tests compare the two.
 """
 
@@ -30,16 +30,16 @@ FORWARDED, METRICS = "forwarded", "metrics"
 INPUT_KIND = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
 """SQL expression for the type of input of an exchange. A forwarded request was first sent to the forwarding broker,
-where another input may have seen it.
+so another input may also contain it.
 """
 MAX_VERSIONS = 10_000
-"""Maximum number of versions in a summary. Real inputs have some hundreds, but a hostile input can make up 2^32."""
+"""Maximum number of versions in a summary. Real inputs contain a few hundred, but a hostile input can invent 2^32."""
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 MAX_IDENTITY = 1000
 """Maximum number of characters to keep of each part of an identity. Reports keep up to 10,000 clients in memory."""
 KEYS = ("input_kind", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 KNOWN = "api_key IS NOT NULL"
-"""SQL condition for rows of CLIENTS that are requests of a known API."""
+"""SQL condition for rows of CLIENTS that count requests of known APIs."""
 _PLACED = ("source", "position", "client_host", "server_port", "api_key", "api", "version")
 REFUSAL_COLUMNS = (*_PLACED, "connection", "time", "principal", "message", "problem")
 EXCHANGE_COLUMNS = (
@@ -73,17 +73,17 @@ _COUNTED_PROBLEMS = f"""
             0 AS refused, 0 AS bytes, connections AS begun, unread, problem
         FROM {{name}}"""
 AT_ONCE = 8 << 20
-"""Number of bytes of exchanges to count together, about 35,000 requests. The last batch may exceed it."""
+"""Number of bytes of exchanges to count together, about 35,000 requests. The last batch may exceed this number."""
 MAX_WAITING = 16 << 20
-"""Maximum number of bytes of counts to keep before adding them up: a bit more than a database accepts at a time."""
+"""Maximum number of bytes of counts to add up, slightly more than a database accepts at a time."""
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")
 _BROKEN = ("problem", "broken_source", "broken_position")
-"""Columns that identify the place of broken input, because problems are counted by place."""
+"""Columns that identify the place of broken input. Problems are counted by place."""
 
 
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
-    """Return the number of requests of each API and version in each type of input, from CLIENTS or EXCHANGES.
+    """Return the number of requests by API, version and input type, from a table of CLIENTS or EXCHANGES.
 
     Only the most frequent versions are returned.
     """
@@ -104,10 +104,10 @@ def versions_seen(table: Relation) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Clients(Generic[R]):
-    """Clients with the API versions that they use, and the unread input. Reports on clients need both.
+    """Clients with the API versions that they use, and the parts of the input that could not be read.
 
-    ``table`` has the columns of CLIENTS, and ``problems`` the columns of PROBLEMS. ``counted`` contains the rows of
-    both, from one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if problems may be
+    ``table`` has the columns of CLIENTS, and ``problems`` has the columns of PROBLEMS. ``counted`` contains the rows
+    of both, from one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if problems may be
     missing.
     """
 
@@ -117,7 +117,7 @@ class Clients(Generic[R]):
 
     @cached_property
     def table(self) -> R:
-        """Table with the columns ``columns.CLIENTS``, without ``api_key`` for requests of an unknown API. See
+        """Table with the columns ``columns.CLIENTS``. ``api_key`` is null for requests of an unknown API. See
         :data:`KNOWN`.
         """
         return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE problem IS NULL", seen=self.counted)
@@ -135,9 +135,9 @@ class Clients(Generic[R]):
 
 
 def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
-    """Return the clients in any number of tables of exchanges, refusals, and clients that were counted before.
+    """Return the clients in one or more tables of exchanges, refusals and previously counted clients.
 
-    Raises ``ValueError`` without a table. Reports begin with the ``origin``.
+    Raises ``ValueError`` if no table is given. Reports begin with the ``origin``.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges, refusals or clients")
@@ -150,7 +150,7 @@ def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
 
 
 def _seen(name: str, columns: Collection[str]) -> str:
-    """Return a query for the rows to count, with their type of input and the counts of each."""
+    """Return a query for the rows to count, each with its input type and counts."""
     if "places" in columns:
         return _COUNTED_PROBLEMS.format(name=f"{{{name}}}")
     requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
@@ -188,10 +188,10 @@ def _one(condition: str) -> str:
 def counted(
     exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
-    """Yield fewer rows of :data:`COUNTED` for batches with ``EXCHANGE_COLUMNS``. ``clients`` makes the same table
-    from them.
+    """Count batches with ``EXCHANGE_COLUMNS``, and yield fewer rows with the columns :data:`COUNTED`. ``clients``
+    returns the same result for these rows.
 
-    If there are too many clients and connections, their counts are not added up, so that the memory does not grow.
+    If there are too many clients and connections, their counts are not added up, to limit the memory.
     """
     kept: list[pa.Table] = []
     complete = True
@@ -226,7 +226,7 @@ def _batches(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def _of_requests(table: pa.Table) -> pa.Table:
-    """Return a table with the counts of each request, and the columns by which requests are grouped."""
+    """Return a table with the counts of each request, and the columns to group requests by."""
     whole, sent = table["problem"].is_null(), compute.fill_null(table["request_size"], 0)
     unanswered = compute.equal(table["outcome"], "unanswered")
     logged = compute.if_else(table["number"].is_null(), REQUEST_LOG, CAPTURE)
@@ -243,7 +243,7 @@ def _of_requests(table: pa.Table) -> pa.Table:
             "refused": _ones(compute.and_(unanswered, compute.equal(table["reason"], CLOSED))),
             "bytes": compute.add(sent, compute.fill_null(table["response_size"], 0)),
             "begun": _ones(compute.equal(table["number"], 0)),
-            # An array of nulls: with a single one, pyarrow before 24 breaks the offsets of a sliced array of text.
+            # Not a scalar null, because pyarrow before 24 then breaks the offsets of a sliced array of text.
             "broken_source": compute.if_else(whole, pa.nulls(len(table), pa.string()), table["source"]),
             "broken_position": compute.if_else(whole, None, table["position"]),
         }
@@ -261,12 +261,12 @@ def _ones(condition: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _grouped(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """Return a table with a row for each group, with the place of its first request and its number of connections.
+    """Return a table with one row per group, including the place of its first request and its number of connections.
 
     The connections are not counted if they are among the columns to group by.
     """
     first_seen, source, position = (table[name] for name in _PLACE)
-    # the same order as `place` in SQL: last without a time, first without a source or position
+    # the same order as `place` in SQL: null times last, null sources and positions first
     places = pa.table([first_seen, compute.fill_null(source, ""), compute.fill_null(position, -1)], [*_PLACE])
     order = compute.sort_indices(places, [(name, "ascending") for name in _PLACE])
     rank = numpy.empty(table.num_rows, numpy.int64)

@@ -1,8 +1,8 @@
 """Tables of this process, stored in DuckDB and filled from Arrow batches. They do not need Java.
 
-DuckDB is limited to little memory, and writes all other rows to a folder. Only this user can read the folder, which
-is removed with the database. DuckDB returns 2,048 rows at a time, however large they are, so long values are kept in
-a separate file, and tables contain their positions.
+DuckDB's memory is limited, and it writes rows that do not fit to a folder. Only this user can read the folder, which
+is removed with the database. DuckDB returns 2,048 rows at a time, however large they are. Long values are therefore
+kept in a separate file, and tables contain their positions.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from kwire_inspect.rows import BATCH_BYTES, BINARY, by_bytes
 from kwire_inspect.tables.relations import Backend, Batches, Row, backend
 
 MEMORY = "96MiB"
-"""Memory of a database. The remaining data is written to its folder."""
+"""Memory limit of a database. Data that does not fit is written to its folder."""
 PER_OPERATOR = "SET operator_memory_limit = '32MiB'"
-"""Setting that makes a sort write to the folder when it exceeds this memory."""
+"""Setting that limits the memory of a sort. Rows that do not fit are written to the folder."""
 ROWS = 2048
 """Number of rows that DuckDB returns at a time."""
 MAX_PARTS = 4096
-"""Maximum number of parts for computing groups that do not fit into memory. Some of their texts stay in memory."""
+"""Maximum number of parts for computing groups that do not fit into memory. Part of their text stays in memory."""
 LONG = 2048
-"""Maximum size in bytes of values that are not kept in the file."""
+"""Maximum size in bytes of a value that is stored in a table instead of the separate file."""
 MAX_VALUE = 1 << 30
-"""Number of bytes that exceeds the size of any value."""
+"""Size in bytes that no value reaches."""
 SETTINGS = {
     "async_threads": "1",
     "autoinstall_known_extensions": "false",
@@ -87,7 +87,7 @@ class Database:
         return LocalTable(self, name)
 
     def view(self, text: str, tables: Iterable[LocalTable | LocalRows]) -> LocalTable:
-        """Return a view of a query on these tables. It runs on each read, because a copy would use memory."""
+        """Return a view of a query on these tables. The query runs on each read, because a copy would use memory."""
         name = self._new()
         self.connection.execute(f"CREATE VIEW {name} AS {text}")
         return LocalTable(self, name, tables)
@@ -101,7 +101,7 @@ class Database:
         )
 
     def batches(self, text: str, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query, in batches of at most ``most`` bytes or of a single row."""
+        """Yield the rows of a query in batches of at most ``most`` bytes, or of a single row if it is larger."""
         with self.connection.cursor() as cursor:
             cursor.execute(PER_OPERATOR)
             for batch in cursor.sql(text).to_arrow_reader(ROWS):
@@ -151,7 +151,7 @@ class LocalTable:
         yield from self.database.rows(f"FROM {self.name}")
 
     def batches(self, schema: pa.Schema, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes or of a single row."""
+        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes or one larger row."""
         listed = ", ".join(f'"{name}"' for name in schema.names)
         for batch in self.database.batches(f"SELECT {listed} FROM {self.name}", most):
             yield _cast(batch, schema)
@@ -162,7 +162,7 @@ class LocalTable:
 
 
 class LocalRows:
-    """Rows of files, which are read each time they are needed, and loaded into a database when a query needs them.
+    """Rows of files. They are read from the files each time, and loaded into a database only for queries.
 
     ``read`` is a function such as ``readers.read_batches``.
     """
@@ -228,7 +228,7 @@ class LocalBackend:
     ) -> LocalTable:
         if not by:
             return table.database.table(gives).add(table.mapped(takes, function))
-        # DuckDB needs little memory to sort by numbers, but sorts by texts only in memory
+        # DuckDB needs little memory to sort by numbers, but must keep texts in memory to sort by them
         *first, last = (f"`{by}`", *order)
         key = f"row({', '.join(first)})"
         groups = f"SELECT DISTINCT {key} AS _group FROM {table.name}"
@@ -284,7 +284,7 @@ class _LongValues:
         return pa.array([None if value is None else self._put(value) for value in values.to_pylist()], BINARY)
 
     def filled(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-        """Yield stored rows with their actual values, in batches of at most ``most`` bytes or of a single row."""
+        """Yield stored rows with their actual values, in batches of at most ``most`` bytes or one larger row."""
         for part in by_bytes(batch, most, _size):
             filled = [self._get(column) if column.type == BINARY else column for column in part.columns]
             yield pa.RecordBatch.from_arrays(filled, schema=part.schema)

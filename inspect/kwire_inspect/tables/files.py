@@ -1,4 +1,4 @@
-"""Tables as folders of files that are replaced as a whole, on any file system, and Parquet files without Spark."""
+"""Tables as folders of files, replaced as a whole on any file system. Writes Parquet files without Spark."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
 MAX_OPEN = 32
 """Maximum number of partition files that are open at a time."""
 MAX_GROUPS = 16
-"""Maximum number of row groups in a file. A writer keeps the positions of all their columns in memory, which may be
-hundreds.
+"""Maximum number of row groups in a file. A writer keeps the position of each column of each row group in memory, and
+a table may have hundreds of columns.
 """
 BATCH_OVERHEAD = 16 << 10
-"""Memory of the arrays of a batch in bytes, apart from their values."""
+"""Memory overhead of the arrays in a batch, in bytes."""
 
 
 class Files:
@@ -69,7 +69,7 @@ class Files:
         """Raise :class:`OptionError` unless ``path`` is missing, a table written by kwire, or a folder without other
         files.
 
-        A table contains only files with names that Spark uses, and a marker that describes its origin.
+        A table contains only files with names that Spark uses, and a marker file that describes its origin.
         """
         if not self.exists(path):
             return
@@ -79,7 +79,7 @@ class Files:
             raise OptionError(f"{path} was not written by kwire: move it, or choose another folder")
 
     def delete(self, path: str) -> None:
-        """Delete a table. Its marker is deleted last, so that the rest of an interrupted deletion is recognized."""
+        """Delete a table. Its marker is deleted last, so that a partially deleted table is recognized."""
         if self.exists(path):
             self.check(path)
             for child in self._children(path):
@@ -88,7 +88,7 @@ class Files:
             self._remove(path)
 
     def restore(self, path: str) -> None:
-        """Clean up after a killed job: keep the new table if it was complete, otherwise move the old one back."""
+        """Clean up after a killed job. Keep the new table if it is complete, otherwise restore the old table."""
         replaced = _hidden(path, "replaced")
         if self.exists(path):
             self.delete(replaced)
@@ -99,7 +99,7 @@ class Files:
     def replacing(self, folder: str, name: str) -> Iterator[str]:
         """Provide the path of a folder for the marker and files of a new table ``folder/name``.
 
-        After the ``with`` block, the folder replaces the earlier table, if it was created.
+        If the ``with`` block creates the folder, it replaces the earlier table at the end of the block.
         """
         path = f"{folder.rstrip('/')}/{name}"
         written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
@@ -155,14 +155,14 @@ class ParquetTable:
 
     def __init__(self, folder: str, origin: Origin, by_date: bool) -> None:
         self.held = 0
-        """Size of the rows that have not been written yet, in bytes."""
+        """Size in bytes of the rows that have not been written yet."""
         self._folder, self._origin, self._by_date = Path(folder), origin, by_date
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._open: dict[str, ParquetWriter] = {}  # least recently used first
         self._groups: Counter[str] = Counter()  # row groups of each partition in its open file
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows, small batches together. A writer keeps the positions of all row groups until it is closed."""
+        """Write rows. Combine small batches, as a writer keeps the positions of all row groups until it is closed."""
         from pyarrow import default_memory_pool
 
         from kwire_inspect.rows import BATCH_BYTES, by_bytes
@@ -220,7 +220,7 @@ class ParquetTable:
 
 @dataclass(frozen=True)
 class TableWriter:
-    """Writes the tables that functions create from the rows of a process, each to its folder. It can be pickled."""
+    """Writes each table that a function creates from a process's rows to its own folder. It can be pickled."""
 
     functions: Mapping[str, Batches]
     origin: Origin
@@ -250,11 +250,11 @@ def write_parquet(
     by_date: bool = False,
     origin: Origin = UNKNOWN,
 ) -> list[str]:
-    """Write the tables that functions create from all rows, each to ``folder/name``. Return the names of tables with
-    rows.
+    """Write each table that a function creates from all rows to ``folder/name``. Return the names of the tables that
+    have rows.
 
-    A table without rows is not replaced. ``rows`` passes all rows to the function it is called with, or lets several
-    processes pass some of the rows each. ``by_date`` partitions tables by the UTC date of ``time``.
+    An existing table is not replaced by a table without rows. ``rows`` calls its argument with all rows, or with some
+    of the rows in each of several processes. ``by_date`` partitions tables by the UTC date of ``time``.
     """
     files = LocalFiles()
     with ExitStack() as stack:
@@ -276,7 +276,7 @@ def _new_part(folder: Path) -> BinaryIO:
 
 
 def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of each date, with the name of the date's folder."""
+    """Yield the folder name of each date, and the rows of the date."""
     import pyarrow as pa
     from pyarrow import compute
 

@@ -1,9 +1,9 @@
 """The state in internal topics as tables: offsets, groups, members, transactions, and cluster metadata.
 
-Each table is a function on RECORDS of ``kafka_log``. It ignores other topics, and returns the state at the end of the
-log as a table of the same engine, with the columns in ``kwire_inspect.state.columns``. Each partition is replayed in
-order, in one task, which needs memory for the live state of the partition. Records must come from one cluster.
-Replicas of a partition count once, but two clusters would be mixed up.
+Each table is a function of the RECORDS of ``kafka_log``. It ignores other topics, and returns the state at the end of
+the log as a table of the same engine, with the columns in ``kwire_inspect.state.columns``. One task replays each
+partition in order, and needs memory for the live state of the partition. All records must come from one cluster.
+Replicas of a partition are counted once, but partitions of two clusters would be mixed up.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAILED = pa.schema([RECORDS.field(name) for name in NEEDED])
 _SNAPSHOT = "endswith(source, '.checkpoint')"
 ORDER = (
     f"CASE WHEN {_SNAPSHOT} THEN 0 ELSE 1 END",
-    "regexp_extract(source, '([0-9]+)-[0-9]+[.]checkpoint$', 1)",  # empty for bootstrap.checkpoint, the oldest
+    "regexp_extract(source, '([0-9]+)-[0-9]+[.]checkpoint$', 1)",  # empty for the oldest, bootstrap.checkpoint
     f"CASE WHEN {_SNAPSHOT} THEN source END",
     "`offset`",
 )
@@ -56,8 +56,8 @@ def _replayed(
     protocol: MessageRegistry = PROTOCOL,
     names: Names | None = None,
 ) -> R:
-    """Return the state after replaying each partition in one task: snapshots first, the newest one last, then the
-    log.
+    """Return the state after replaying each partition in one task. Snapshots are replayed from oldest to newest, and
+    then the log.
     """
     of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
     work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
@@ -80,16 +80,16 @@ def _with_names(replayed: Callable[..., R], records: R, protocol: MessageRegistr
 
 
 committed_offsets = partial(_replayed, OFFSETS_TOPIC, CommittedOffsets, columns.COMMITTED)
-"""Committed offsets, a row per group, topic and partition. ``kwire.logs.committed_offsets`` returns the same."""
+"""Committed offsets, one row per group, topic and partition, as in ``kwire.logs.committed_offsets``."""
 groups = partial(_replayed, OFFSETS_TOPIC, Groups, columns.GROUPS)
-"""Groups of all types, both with group records and with only committed offsets."""
+"""Groups of all types, including groups that have only committed offsets."""
 members = partial(_with_names, partial(_replayed, OFFSETS_TOPIC, Members, columns.MEMBERS))
-"""Members of groups, with subscription and assignment. The names of topics that are identified only by id come from
+"""Group members, with their subscriptions and assignments. Names of topics that are identified only by id come from
 ``__cluster_metadata``, if the records include it.
 """
 share_states = partial(_with_names, partial(_replayed, SHARES_TOPIC, ShareStates, columns.SHARE_STATES))
-"""Progress of share groups from ``__share_group_state`` [KIP-932], with a row per group and partition, and with topic
-names as in ``members``.
+"""Progress of share groups from ``__share_group_state`` [KIP-932], one row per group and partition. Topic names come
+from the same source as in ``members``.
 """
 transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
 """Last transaction of each transactional id."""
@@ -111,7 +111,7 @@ quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
 
 @contextmanager
 def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[dict[str, R]]:
-    """Provide the tables ``committed``, ``groups`` and ``members``, replayed once, for a ``with`` block.
+    """Provide the tables ``committed``, ``groups`` and ``members`` for a ``with`` block. Replay the log only once.
 
     All three tables contain topic names, as in ``members``.
     """
@@ -126,8 +126,8 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
     """Return a table of the records of internal topics that cannot be decoded, such as those of a newer release.
 
-    For each ``topic``, ``kind`` and ``reason``, a row contains the number of ``records``, and the ``partition``,
-    ``offset``, ``source`` and ``position`` of the first record. Other tables skip these records.
+    The table has one row per ``topic``, ``kind`` and ``reason``, with the number of ``records``, and the
+    ``partition``, ``offset``, ``source`` and ``position`` of the first record. Other tables skip these records.
     """
     topics = ", ".join(f"'{topic}'" for topic in INTERNAL)
     internal = query(f"SELECT * FROM {{records}} WHERE topic IN ({topics})", records=records)

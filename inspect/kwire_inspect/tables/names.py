@@ -23,21 +23,22 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NO_ID = "AAAAAAAAAAAAAAAAAAAAAA"
-"""Topic id of all zeros, which stands for a missing id."""
+"""Topic id that consists of zeros and stands for a missing id."""
 NAMES = ("name", "topic", "topic_name")
 """Possible names of the topic name field next to ``topic_id``. If none of them exists, ``topic`` is added."""
 TOPICS = pa.schema([(name, pa.string()) for name in ("topic_id", "topic", "cluster_id")])
-"""Columns of a table of topic names. ``cluster_id`` is set if the response contains it, as Metadata responses do from
-version 2 on.
+"""Columns of a table of topic names. ``cluster_id`` is set if the response contains it, as Metadata responses since
+version 2 do.
 """
 Names = tuple[pa.Array, pa.Array]
-"""Topic ids, and the names at the same positions."""
+"""Topic ids, and the topic names at the same positions."""
 Structs = ExchangeStructs | RecordStructs
 """Function that converts the rows of one kind."""
 
 
 def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBatch:
-    """Return the topic names in a column of messages, from their list ``topics``, or from the messages themselves."""
+    """Return the topic names in a column of messages, from the list field ``topics``, or from the messages themselves
+    if it is ``None``."""
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:
         lists = compute.struct_field(messages, topics)
@@ -50,10 +51,10 @@ def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBat
 
 
 def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Return a table with the columns :data:`TOPICS` and a row for each topic id in tables of EXCHANGES and RECORDS.
+    """Return a table with the columns :data:`TOPICS`, one row per topic id in tables of EXCHANGES and RECORDS.
 
-    Names are in Metadata and CreateTopics responses, and in topic records of ``__cluster_metadata``. Topic ids are
-    random 128-bit numbers, unique across clusters. Rows with a cluster take precedence.
+    Names come from Metadata and CreateTopics responses, and from topic records of ``__cluster_metadata``. Topic ids
+    are random 128-bit numbers, unique across clusters. Rows with a cluster take precedence.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges or records")
@@ -102,7 +103,7 @@ class Typed:
 
 
 def _told(table: R, protocol: MessageRegistry) -> R:
-    """Return a table with the columns ``TOPICS``, for the topic names that ``table`` contains."""
+    """Return a table with the columns ``TOPICS``, which lists the topic names in ``table``."""
     if "response" in table.columns:
         requests = [protocol[name] for name in ("MetadataRequest", "CreateTopicsRequest") if name in protocol]
         structs: list[Structs] = [ExchangeStructs(cls.API_KEY or 0, ("response",), protocol) for cls in requests]
@@ -173,7 +174,7 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
 
 
 def _first(present: pa.Array, name: pa.Array) -> pa.Array:
-    """Return the present names, with ``name`` in place of empty and missing ones."""
-    # An array of nulls: with a single one, pyarrow before 24 breaks the offsets of a sliced array of text.
+    """Return the names in ``present``, with empty and missing names replaced by ``name``."""
+    # Not a scalar null, because pyarrow before 24 then breaks the offsets of a sliced array of text.
     none = pa.nulls(len(present), present.type)
     return compute.coalesce(compute.if_else(compute.equal(present, ""), none, present), name, present)

@@ -1,4 +1,4 @@
-"""Records of Kafka's internal topics, and control records of any topic, as structs. Does not need Spark.
+"""Converts records of Kafka's internal topics, and control records of any topic, to structs. Does not need Spark.
 
 Record kinds have the names used in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``. Kinds of control
 records are named after their message, such as ``EndTxnMarker``. Records of Kafka Connect, such as
@@ -39,14 +39,14 @@ JSON = [
 ]
 
 LEGACY = "Legacy"
-"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``, which until then shared its message
-with type 1. The prefix is ignored here, so both types are of one kind.
+"""Prefix that Kafka 4.1 introduced for record type 0 of ``__consumer_offsets``, which shared a message with type 1 in
+earlier releases. The prefix is ignored here, so both types have the same kind.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class RecordKind:
-    """A kind of record, with the names of the messages in its key and value.
+    """A kind of record, and the message names of its key and value.
 
     ``starts`` contains the possible first bytes of the key, or of the value if there is no key. ``topic`` is ``None``
     for control records, which may be in any topic. Kinds of Kafka Connect have no messages, and their ``topic`` is a
@@ -128,7 +128,7 @@ class RecordStructs:
         return f"NOT control AND {mine} AND {begins}"
 
     def of(self, records: pa.RecordBatch) -> pa.Array:
-        """Return a mask of the records of this kind, by topic and type, without decoding them. Values may be null."""
+        """Return a mask of the records of this kind, based on topic and type only. Mask entries may be null."""
         control, topics, kind = records.column("control"), records.column("topic"), self.kind
         typed = records.column(kind.column)
         begins = reduce(pc.or_, [pc.starts_with(typed, pattern=start) for start in kind.starts])
@@ -165,7 +165,7 @@ class RecordStructs:
         return with_columns(batch, self.replaced, self.fields(), columns, reasons)
 
     def _connected(self, batch: pa.RecordBatch, rows: Iterable[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
-        """Convert records of Kafka Connect. Their topics may have any name that the kind allows."""
+        """Convert records of Kafka Connect. Their topics may have any name that matches the kind's pattern."""
         found = [
             decode_record(self.protocol, topic, key, value, max_decoded=self.max_decoded)
             for topic, (key, value) in zip(batch.column("topic").to_pylist(), rows, strict=True)
@@ -218,8 +218,8 @@ def _int16(version: int | None) -> int | None:
 
 
 def _decoded(protocol: MessageRegistry, name: str | None, message: Message | None, version: int | None) -> Decoded:
-    """Return the message, converted to the class ``name``, and its version. Legacy messages have the same fields or
-    fewer.
+    """Return the message, converted to the class ``name``, and its version. Legacy messages have no other fields than
+    this class.
     """
     if message is None or name is None:
         return NOTHING

@@ -4,8 +4,8 @@ Tables in this process are defined in ``tables.database``. Queries are written i
 so each aggregation is defined once. They avoid ``FILTER`` and integer division with ``/``, and quote names that are
 SQL keywords with backticks.
 
-A package can provide its own tables. It has an entry point in the group :data:`ENGINE_GROUP`, and registers the class
-of its tables with :func:`backend`. ``kwire_spark`` does this for DataFrames.
+A package can provide its own tables. It defines an entry point in the group :data:`ENGINE_GROUP`, and registers its
+table class with :func:`backend`. ``kwire_spark`` does this for DataFrames.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ R = TypeVar("R", bound=Relation)
 
 
 class Backend(Protocol):
-    """The functions of this module, as implemented for the tables of one engine."""
+    """Implementation of this module's functions for the tables of one engine."""
 
     def query(self, text: str, tables: Mapping[str, Any]) -> Any: ...
 
@@ -74,21 +74,21 @@ def backend(table: object) -> Backend:
 
 
 def query(text: str, **tables: R) -> R:
-    """Return the result of a query as a table of the same engine. ``text`` has the name of each table in braces."""
+    """Return the result of a query as a table of the same engine. In ``text``, table names are in braces."""
     result: R = backend(next(iter(tables.values()))).query(text, tables)
     return result
 
 
 def collect(text: str, **tables: Relation) -> list[Row]:
-    """Return the rows of a query result, which must be small. Times are in UTC."""
+    """Return the rows of a query result, which must fit into memory. Times are in UTC."""
     return backend(next(iter(tables.values()))).collect(text, tables)
 
 
 def query_groups(text: str, by: Sequence[str], **tables: R) -> R:
     """Return the result of a query that groups by the columns in ``by``.
 
-    Its ``WHERE`` clause contains ``part`` in braces. An engine that cannot hold all groups at once replaces it with a
-    condition on the columns.
+    The ``WHERE`` clause contains ``part`` in braces. An engine that cannot hold all groups at once replaces ``part``
+    with a condition on the columns.
     """
     result: R = backend(next(iter(tables.values()))).query_groups(text, by, tables)
     return result
@@ -106,7 +106,8 @@ def map_batches(
 ) -> R:
     """Return a table of the batches that ``function`` returns for all rows. Its input has the columns ``takes``.
 
-    ``where`` is an SQL condition. An engine may omit rows that do not meet it, so ``function`` must skip them.
+    ``where`` is an SQL condition. An engine need not omit the rows that do not meet it, so ``function`` must skip
+    them.
 
     ``order`` is a list of SQL expressions. All rows with the same value in the column ``by`` are passed to one call,
     in this order.
@@ -116,7 +117,7 @@ def map_batches(
 
 
 def to_arrow(table: Relation, schema: pa.Schema) -> pa.Table:
-    """Return an Arrow table with the columns of ``schema``, which must fit into memory."""
+    """Return a table as an Arrow table with the columns of ``schema``. It must fit into memory."""
     return backend(table).to_arrow(table, schema)
 
 
@@ -127,6 +128,6 @@ def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
 
 
 def kept(table: R) -> AbstractContextManager[R]:
-    """Provide a table that is computed only once, for a ``with`` block."""
+    """Provide a table for a ``with`` block. It is computed only once."""
     result: AbstractContextManager[R] = backend(table).kept(table)
     return result

@@ -30,7 +30,7 @@ AT_ONCE = 1 << 20
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why a value could not be decoded."})
 
 Decoded = tuple[Message | None, int, str | None]
-"""A message and its version, or the reason why it could not be decoded. Without bytes, it is :data:`NOTHING`."""
+"""A message and its version, or the reason why it could not be decoded. :data:`NOTHING` if there are no bytes."""
 
 NOTHING: Decoded = (None, 0, None)
 
@@ -38,7 +38,7 @@ NOTHING: Decoded = (None, 0, None)
 def in_pieces(
     batches: Iterable[pa.RecordBatch], convert: Callable[[pa.RecordBatch], pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all rows converted, in batches of about :data:`AT_ONCE` bytes and at least one row."""
+    """Yield all converted rows in batches of about :data:`AT_ONCE` bytes, and of at least one row."""
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
@@ -96,7 +96,7 @@ class ExchangeStructs:
         return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
 
     def _decoded(self, part: str, batch: pa.RecordBatch) -> tuple[pa.Array, list[str | None]]:
-        """Return the column of a part, and the reason of each row that has bytes but is null."""
+        """Return the column of a part, and the reason for each null whose row has bytes."""
         payloads = batch.column(part).to_pylist()
         versions = batch.column("version").to_pylist() if part == "response" else payloads
         bodies = [
@@ -115,7 +115,7 @@ class ExchangeStructs:
         array = found.array
         if len(rows) < len(bodies):  # otherwise this would copy large values twice
             places = {row: place for place, row in enumerate(rows)}
-            padded = pa.concat_arrays([array, columns.array([None], [0])])  # fields of a null index would be null
+            padded = pa.concat_arrays([array, columns.array([None], [0])])  # a null index would make the fields null
             array = padded.take(pa.array([places.get(row, len(rows)) for row in range(len(bodies))], pa.int64()))
         reasons = [body.reason for body in bodies]
         for place, error in found.errors.items():
@@ -139,7 +139,7 @@ class ExchangeStructs:
 
 
 class _Body(NamedTuple):
-    """Offset and version of a body. If it cannot be decoded, the offset is 0, with a reason if there are bytes."""
+    """Offset and version of a body. If it cannot be decoded, the offset is 0, and a reason is given for any bytes."""
 
     start: int = 0
     version: int = 0
@@ -166,7 +166,7 @@ def with_columns(
     columns = {**columns, "reason": pa.array(first, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
     staying = batch.select([name for name in schema.names if name not in columns])
-    if batch.nbytes > AT_ONCE:  # each column would keep the memory of all columns, whose values are large
+    if batch.nbytes > AT_ONCE:  # otherwise each column would keep the large values of all columns in memory
         staying = staying.take(pa.array(range(batch.num_rows), pa.int64()))
     arrays = [columns[name] if name in columns else staying.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
@@ -180,13 +180,13 @@ def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.
 
 
 def message_field(protocol: MessageRegistry, name: str, message: str) -> pa.Field:
-    """Return a field for a column of messages, with the first line of the message's description as its comment."""
+    """Return a field for a column of messages. Its comment is the first line of the message's description."""
     description = (protocol[message].__doc__ or "").partition("\n")[0]
     return pa.field(name, columns_of(protocol, message).type, metadata={"comment": description})
 
 
 def structs(protocol: MessageRegistry, name: str, decoded: Sequence[Decoded]) -> pa.Array:
-    """Return a column with these messages, and with null for missing messages."""
+    """Return a column of these messages, with nulls for missing messages."""
     columns = columns_of(protocol, name)
     return columns.array([message for message, _, _ in decoded], [version for _, version, _ in decoded])
 
