@@ -1,8 +1,8 @@
 """Detects file types from contents: captures, log segments, request logs, server logs, metrics and tables.
 
-``find`` searches files, folders and patterns and returns :class:`Inputs`, which has the paths by type and the skipped
-files with reasons. The search needs no Spark and reads at most 256 KB of each file. A folder without such files may
-be a table that an earlier run wrote, or contain such tables.
+``find`` searches files, folders and patterns. It returns :class:`Inputs`, which lists the paths of each type, and the
+skipped files with reasons. The search does not need Spark, and reads at most 256 KB of each file. A folder without
+such files may be a table from an earlier run, or contain such tables.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from kwire_inspect.stored import StoredTable
 
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
-"""Types of inputs. Each is also the name of the field of :class:`Inputs` with the paths of this type."""
+"""Types of inputs. For each type, the field of :class:`Inputs` with the same name contains the paths."""
 PART = "part"
-"""Type of a file in a data directory that has no records, such as an index, or that Kafka is about to delete."""
+"""Type of a file in a data directory that contains no records, such as an index, or that Kafka is about to delete."""
 DELETED = ".deleted"
 """Suffix that Kafka appends to a segment and its companion files a minute before it deletes them."""
 ARCHIVE = "archive"
 UNREADABLE = "unreadable"
 
 MAX_NAMED = 5
-"""Maximum number of inputs per type to name in texts."""
+"""Maximum number of inputs per type to name in messages."""
 PROBE_BYTES = 1 << 18
-"""Number of decompressed bytes that are examined to detect a file's type."""
+"""Number of decompressed bytes to examine when detecting a file's type."""
 
 _BESIDE_SEGMENTS = re.compile(
     r"\d{20}(-\d+)?\.(index|timeindex|txnindex|snapshot)|partition\.metadata|quorum-state|meta\.properties"
@@ -56,7 +56,7 @@ _LOG_LINE = re.compile(
 _PROMETHEUS = re.compile(
     rb"^(?:# (?:HELP|TYPE) (?:kafka|jmx)_\w+ |(?:kafka|jmx)_\w+(?:\{[^\n]*\})? +[-+]?(?:\d|\.\d|NaN|Inf))", re.M
 )
-"""Pattern of a broker's Prometheus text. The relevant metrics may come much later in the file."""
+"""Pattern of a broker's metrics in Prometheus format. The relevant metrics may be much later in the file."""
 _BEANS = re.compile(
     rb'\s*(?:"?time"?[,=\t](?:[^\n]*?[,"]|.*?\n"?)kafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)',
     re.S,
@@ -68,7 +68,7 @@ _REFUSED = re.compile(rb"with unsupported version|Exception while processing req
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Paths by type. ``logs`` keeps folders as given, because the folder determines which of its files are read.
+    """Paths by type. ``logs`` contains folders unchanged, because a folder determines which of its files are read.
 
     ``skipped`` lists skipped paths with the reasons, except the :data:`PART` files of data directories.
     ``unreadable`` contains the skipped paths that could not be opened. ``size`` is the total size on disk in bytes.
@@ -111,7 +111,7 @@ class Inputs:
 
 
 def _names(paths: Sequence[str]) -> str:
-    """Return the names of the first few files and folders, without parent folders, and the number of the rest."""
+    """Return the base names of the first few files and folders, and the number of the others."""
     names = ["standard input" if path == STDIN else path.rstrip("/\\") or path for path in paths[:MAX_NAMED]]
     more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
     return ", ".join(re.split(r"[/\\]", name)[-1] or name for name in names) + more
@@ -144,10 +144,10 @@ def find(paths: Iterable[str | Path]) -> Inputs:
 
 
 class _Found:
-    """Results of the search so far: paths ``by_kind``, and ``skipped`` paths with reasons."""
+    """Results of a search: paths ``by_kind``, and ``skipped`` paths with reasons."""
 
     def __init__(self) -> None:
-        self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts as ordered sets
+        self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts that serve as ordered sets
         self.skipped: dict[str, str] = {}
         self.unreadable: set[str] = set()
         self.size = 0
@@ -193,7 +193,7 @@ def _size(file: str) -> int:
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted meanwhile: reading reports it
+        return 0  # deleted since: reading it will report the error
 
 
 def _stored(path: str) -> list[StoredTable]:
@@ -240,7 +240,7 @@ def sniff(path: str) -> tuple[str | None, str]:
 
 
 def _is_log(name: str) -> bool:
-    """Return whether a file with this name has records of a partition."""
+    """Return whether a file with this name contains records of a partition."""
     if not name.endswith((".log", ".checkpoint")):
         return False
     from kwire.logs.segment import FILE_NAME  # a slow import that other inputs do not need

@@ -17,10 +17,10 @@ from kwire.protocol import MessageRegistry, registry
 from kwire_inspect.storage import place
 
 FOUND = "found"
-"""Option that is set if ``find`` found the paths, all of which are files. If a file disappears later, a row with a
-problem reports it."""
+"""Option that is set if the paths are files that ``find`` found. If a file disappears later, a row with a problem
+reports it."""
 COUNT = "count"
-"""Option that is set if exchanges are read only to count them in ``tables.clients``."""
+"""Option that is set if exchanges are read only so that ``tables.clients`` can count them."""
 _OWN = ("path", "paths", "rows", FOUND, COUNT)
 """Options that functions set themselves, because they know the paths and the table."""
 _ALL = ("path", "paths", FOUND, "mode", "protocol")
@@ -49,7 +49,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "clients": (),
     "problems": (),
 }
-"""Types of input for each table."""
+"""Input types that each table can be read from."""
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
@@ -107,7 +107,7 @@ class Options:
         return value
 
     def protocol(self) -> MessageRegistry:
-        """Return the messages of the generated package given by the option ``protocol``, by default Kafka's."""
+        """Return the messages of the generated package in the option ``protocol``, by default Kafka's messages."""
         try:
             return registry((self.text("protocol") or "kwire_kafka").strip())
         except (ImportError, ValueError) as error:
@@ -132,7 +132,7 @@ class Options:
         return size
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a comma-separated list without surrounding spaces."""
+        """Return the items of a comma-separated list, without surrounding spaces."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def ports(self, name: str) -> frozenset[int]:
@@ -147,20 +147,20 @@ class Options:
         return frozenset(ports)
 
     def duration(self, name: str) -> int:
-        """Return a duration in seconds. The value has a unit s, m or h, such as ``90s``. Return 0 if the option is
-        missing."""
+        """Return a duration in seconds, or 0 if the option is missing. The value has a unit s, m or h, such as
+        ``90s``."""
         value = (self.text(name) or "0s").strip()
         if not (match := re.fullmatch(r"(\d+)\s*([smh])", value)) or (self.text(name) and not int(match[1])):
             raise self._error(name, "a time, such as 90s, 10m or 1h")
         return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
     def time(self, name: str) -> float | None:
-        """Return a time in seconds since the epoch. The value is this number, or an ISO date with an optional time,
-        by default in UTC."""
+        """Return a time in seconds since the epoch. The value is this number, or an ISO date with an optional time.
+        The default time zone is UTC."""
         value = (self.text(name) or "").strip()
         if not value:
             return None
-        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # a year has four digits
+        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # a number of four digits is a year
             return float(value)
         try:
             time = datetime.fromisoformat(value)
@@ -170,7 +170,7 @@ class Options:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     def time_zone(self, name: str) -> tzinfo:
-        """Return the time zone with this name in the tz database or this offset from UTC. The default is UTC."""
+        """Return the time zone with this tz database name or offset from UTC. The default is UTC."""
         value = (self.text(name) or "UTC").strip()
         if value.upper() in ("UTC", "Z", "GMT"):
             return UTC
@@ -184,7 +184,7 @@ class Options:
         """Return the files given by ``path`` and ``paths``. Folders are searched recursively, and patterns are
         expanded.
 
-        Each file is listed once. As in Spark, files in folders whose names start with ``.`` or ``_`` are left out.
+        Each file is listed once. As in Spark, files in folders are omitted if their names start with ``.`` or ``_``.
         Raises :class:`OptionError` if a path does not exist, a pattern has no match, or no path is given.
         """
         paths = self.paths()
@@ -211,7 +211,7 @@ class Options:
 def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
     """Return the keyword arguments of a table function as options. Names may contain ``_``.
 
-    Raises :class:`OptionError` for an option that none of the table's sources has.
+    Raises :class:`OptionError` for an option that none of the table's sources supports.
     """
     known = {name for kind in KINDS[table] for name in OPTIONS[kind]} - {*_OWN}
     texts = {name.replace("_", ""): str(value) for name, value in options.items()}

@@ -1,5 +1,5 @@
-"""Reasons why bytes of a connection were not read, with advice for each. They are the values of ``problem`` in rows
-with ``unread``. One reason is for requests whose connection the server closed without a response."""
+"""Reasons why bytes of a connection were not read, with advice for each. Rows with ``unread`` contain them in
+``problem``. One reason describes requests whose connection the server closed without a response."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ MIN_COVERAGE = 90.0
 """Default minimum percentage of bytes and of connections that must be read for a complete report."""
 
 CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""Reason in a capture if a server refused a request. The oldest request in flight when a server stops looks the same.
-Pipelined requests, and requests at the end of a capture, look different."""
+"""Reason in a capture if a server refused a request. It is also the reason for the oldest request in flight when a
+server stops, but not for pipelined requests or requests at the end of a capture."""
 
 MISSING = "bytes are missing from the capture"
 PARTIAL = "requests and responses are cut off, but identified by their headers"
@@ -61,5 +61,5 @@ _ADVICE = {
 
 
 def advice(reason: str) -> str:
-    """Return advice on what to do about a reason, or an empty string if there is none."""
+    """Return advice on how to deal with a reason, or an empty string if there is no advice."""
     return next((text for known, text in _ADVICE.items() if reason.startswith(known)), "")

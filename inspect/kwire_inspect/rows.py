@@ -1,4 +1,4 @@
-"""Rows as tuples built by column name, their Arrow batches, and the selection of columns and rows.
+"""Builds rows as tuples by column name, converts them to Arrow batches, and selects columns and rows.
 
 Only this module depends on the order of the values in a row. ``Layout.row`` is a function that is compiled once per
 table and has a keyword argument per column. Columns that are not given are null.
@@ -42,11 +42,11 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
 class Layout:
     """The order of values in the rows of a table.
 
-    Without ``own``, a row has a value for each column. With ``own``, a row starts with a tuple of all other columns,
-    made by ``shared_row``. The values of ``own`` follow. Rows of the same client and API share the tuple, which makes
-    rows cheap: its Arrow columns are built from the few distinct tuples.
+    Without ``own``, a row contains a value for each column. With ``own``, a row starts with a tuple of all other
+    columns, made by ``shared_row``, followed by the values of ``own``. Rows of the same client and API share this
+    tuple, which saves time and memory. Its Arrow columns are built from the few distinct tuples.
 
-    ``row`` makes a row from columns by name. With ``own``, it needs the shared tuple and the row's own columns.
+    ``row`` makes a row from columns by name. With ``own``, it requires the shared tuple and the row's own columns.
     """
 
     __slots__ = ("full", "name", "own", "row", "shared", "shared_row")
@@ -75,7 +75,7 @@ class Layout:
         return self.getter(column)(row)
 
     def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
-        """Return a row that reports broken input and its position, with the values of ``more`` columns."""
+        """Return a row that reports broken input and its position. ``more`` sets other columns."""
         columns = {"source": source, "position": position, "problem": reason, **more}
         if not self.shared:
             return self.row(**columns)
@@ -83,8 +83,8 @@ class Layout:
         return self.row(self.shared_row(**columns), **own)
 
     def batch(self, rows: Sequence[Row], schema: pa.Schema | None = None) -> pa.RecordBatch:
-        """Return rows as an Arrow batch with the columns of ``schema``, by default all. Numbers that do not fit their
-        column become null."""
+        """Return rows as an Arrow batch with the columns of ``schema``, by default all columns. Numbers that do not
+        fit their column become null."""
         schema = self.full if schema is None else schema
         if not schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
@@ -140,7 +140,7 @@ LAYOUTS = {
         Layout("packets", PACKETS),
     )
 }
-"""Layouts by name. Exchanges from request logs share no columns, since each line may be from another client."""
+"""Layouts by name. Exchanges from request logs share no columns, because each line may be from a different client."""
 
 
 def exchange_row(
@@ -169,8 +169,8 @@ def layout_named(name: str) -> Layout:
 def by_bytes(
     batch: pa.RecordBatch, most: int = BATCH_BYTES, size: Callable[[pa.RecordBatch], int] = attrgetter("nbytes")
 ) -> Iterator[pa.RecordBatch]:
-    """Divide a batch into batches of at most ``most`` bytes or one row. ``size`` returns the size of a batch in
-    bytes."""
+    """Divide a batch into batches of at most ``most`` bytes, or of one larger row. ``size`` returns the size of a
+    batch in bytes."""
     if batch.num_rows > 1 and size(batch) > most:
         half = batch.num_rows // 2
         yield from by_bytes(batch.slice(0, half), most, size)
@@ -186,7 +186,7 @@ def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: 
 
 
 def micros(time: float) -> int:
-    """Return a time in seconds as an integer in microseconds."""
+    """Convert a time in seconds to an integer in microseconds."""
     return int(time * 1e6 + 0.5)
 
 
@@ -208,9 +208,9 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
 class Condition(NamedTuple):
     """Condition on the values in ``column``, or its negation. Times are in microseconds since the epoch.
 
-    ``test`` is ``=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``, for strings also ``starts with``, ``ends with`` or
-    ``contains``, or the test ``null``, which has no ``value``. As in SQL, null satisfies only the test ``null``, and
-    no negation. This is a tuple because Spark's workers unpickle it, and frozen dataclasses compiled by mypyc cannot
+    ``test`` is ``=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``. Strings also support ``starts with``, ``ends with`` and
+    ``contains``. The test ``null`` has no ``value``. As in SQL, null satisfies only the test ``null``, and no negated
+    test. This class is a tuple because Spark's workers unpickle it, and frozen dataclasses that mypyc compiled cannot
     be unpickled.
     """
 
@@ -226,8 +226,8 @@ class Condition(NamedTuple):
 
 
 def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
-    """Return whether rows with these values in some columns can satisfy the conditions. Tests for null are ignored,
-    because most columns of a row that reports broken input are null."""
+    """Return whether rows with these values in some columns can satisfy the conditions. Ignore tests for null, as
+    most columns of a row that reports broken input are null."""
     return all(
         test.test == "null" or test.column not in known or test.holds(known[test.column]) for test in conditions
     )
@@ -236,9 +236,9 @@ def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
 class Projection:
     """Selects columns of ``schema`` (by default all) in those rows of a table that satisfy all ``conditions``.
 
-    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` are the columns to compute: the columns
-    of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides the messages
-    for decoding.
+    ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` lists the columns to compute, which are
+    the columns in the schema and in the conditions. Conditions apply only to scalar columns. ``protocol`` provides
+    the messages for decoding.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")

@@ -9,8 +9,9 @@
 ``PROBLEMS``    input that could not be read
 ==============  =====================================================================================================
 
-The last column of the tables that sources return is ``problem``. It is null, except in rows that report broken input.
-These describe the problem there, and locate it in ``source`` and ``position``. Most of their other columns are null.
+The last column of the tables that sources return is ``problem``. It is null except in rows that report broken input,
+where it describes the problem. ``source`` and ``position`` locate the problem. Most other columns of these rows are
+null.
 """
 
 from __future__ import annotations
@@ -183,8 +184,8 @@ CLIENTS = schema(
     ("begun", pa.int64(), "Number of connections whose first request is one of these requests (captures)."),
 )
 COUNTED = pa.schema([*CLIENTS, *(EXCHANGES.field(name) for name in ("connection", "unread", "problem"))])
-"""Columns of requests that were counted while reading: CLIENTS, including rows for problems. Rows of a single
-connection have its name instead of the number of connections."""
+"""Columns of requests that were counted while they were read. They include the columns of CLIENTS, and rows for
+problems. A row for a single connection contains its name instead of the number of connections."""
 PROBLEMS = schema(
     ("problem", pa.string(), "Description of input that could not be read, with the reason."),
     ("places", pa.int64(), "Number of places or packets with this problem."),

@@ -1,6 +1,6 @@
-"""Finds the tables of an earlier run in folders, and reads their origin.
+"""Finds the tables of an earlier run in folders, and reads the origin of each.
 
-A table is a folder with Parquet files and a marker, which describes the table's origin. Reports on tables can thus
+A table is a folder with Parquet files and a marker file that describes the table's origin. Reports on tables can thus
 start with the same description of the inputs as reports on captures and logs. A table is recognized by its marker and
 its columns, regardless of its name.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MARKER = "_kwire"
-"""File name of a written table's marker. Spark ignores names that start with ``_``."""
+"""File name of a table's marker. Spark ignores files whose names start with ``_``."""
 MAX_MARKER = 64 << 20
 """Maximum size of a marker in bytes."""
 SCHEMAS: dict[str, pa.Schema] = {"clients": CLIENTS, "problems": PROBLEMS, "exchanges": EXCHANGES}
@@ -30,14 +30,14 @@ _ALWAYS = {
     "problems": {*PROBLEMS.names},
     "exchanges": {*EXCHANGES.names} - {"unread", "packets"},
 }
-"""Columns that each table must have. The first versions of kwire did not write the other columns."""
+"""Columns that each kind of table must have. The first versions of kwire did not write the other columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Origin of a table: a description of the ``inputs``, and the ``skipped`` files with reasons.
 
-    ``written`` is equal in all tables of a run. It is empty if unknown.
+    ``written`` is the time of the run, and empty if unknown. All tables of a run have the same time.
     """
 
     inputs: str = ""
@@ -50,8 +50,8 @@ class Origin:
 
     @classmethod
     def read(cls, folder: Path) -> Origin | None:
-        """Return the origin in a folder's marker. Return an unknown origin for an empty marker, and ``None`` if there
-        is no marker of a table."""
+        """Return the origin in a folder's marker. Return an unknown origin for an empty marker, and ``None`` if the
+        folder contains no table marker."""
         try:
             with regular(folder / MARKER).open("rb") as file:
                 return cls.of(file.read(MAX_MARKER) or UNKNOWN.marker())
@@ -99,8 +99,8 @@ class StoredTable:
 
 
 def stored_tables(path: str) -> list[StoredTable]:
-    """Return the tables in a folder that reports can read, not searching subfolders. If the folder is itself a table,
-    return it. For a table of clients, also return the table of problems next to it."""
+    """Return the tables in a folder that reports can read. Subfolders are not searched. If the folder is itself a
+    table, return it and, for a table of clients, the table of problems next to it."""
     folder = Path(path)
     if not folder.is_dir():
         return []
@@ -119,8 +119,8 @@ def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
 
 
 def are_complete(tables: Iterable[StoredTable]) -> bool:
-    """Return whether tables also report unread input. They do if they have all columns, and if tables of clients come
-    with their tables of problems."""
+    """Return whether tables also report unread input. This requires that they have all columns, and that each table
+    of clients comes with its table of problems."""
     tables = list(tables)
     with_problems = {table.run for table in tables if table.kind == "problems"}
     return all(table.complete and (table.kind != "clients" or table.run in with_problems) for table in tables)
@@ -132,7 +132,7 @@ def _tables_in(folder: Path) -> list[StoredTable]:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the files of a table, including the files of its partitions, in a fixed order."""
+    """Return the files of a table and its partitions, in a fixed order."""
     return list(_parquet_files(folder))
 
 

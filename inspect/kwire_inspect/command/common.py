@@ -302,7 +302,7 @@ def only_writer(out: str) -> Iterator[None]:
             yield
         finally:
             with suppress(OSError):
-                Path(out).rmdir()  # fails unless nothing was written
+                Path(out).rmdir()  # succeeds only if nothing was written
 
 
 def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
@@ -333,7 +333,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
     ]
     if len(others) < len(first) * len(wanted[1:]):
-        others = []  # incomplete tables contain less than the first table
+        others = []  # a report on incomplete tables would miss rows of the first table
     tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))

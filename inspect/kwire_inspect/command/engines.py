@@ -1,8 +1,8 @@
 """The engines that can run a command: local processes or Spark.
 
-The local engine needs no Java and reports on small inputs in seconds. Both engines produce the same tables, and both
-implement ``tables.relations``, so they answer the same queries. The package ``kwire_spark`` provides the Spark engine
-through an entry point.
+The local engine does not need Java, and reports on small inputs within seconds. Both engines produce the same tables
+and implement ``tables.relations``, so they support the same queries. The package ``kwire_spark`` provides the Spark
+engine through an entry point.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Engine(Protocol):
     def write(
         self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
     ) -> Written:
-        """Write columns of a table of this engine to ``folder/name``. Tables may be large only if written
-        ``by_date``."""
+        """Write columns of a table of this engine to ``folder/name``. Only tables written ``by_date`` may
+        be large."""
 
     def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
         """Write one typed table per name, from the rows of a table that :meth:`write` returned.

@@ -25,7 +25,7 @@ def tables(run: Run, raw: bool, topics: str) -> int:
 
     run.options["topics"] = topics
     if run.inputs.has_standard_input:
-        standard_input().keep()  # which provides each table only once
+        standard_input().keep()  # several tables are read from it
     written = Tables(run, raw)
     seen, broken = written.clients(), written.broken_records()
     table = Table("written", "Tables", rows=tuple(written.rows), empty="None.").with_columns("table", "rows", "path")

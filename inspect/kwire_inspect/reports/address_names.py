@@ -1,4 +1,4 @@
-"""Adds the names of addresses to the tables of a report."""
+"""Adds address names to the tables of a report."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ NAME = Column("host_name", "name", comment="Name of the address according to a c
 
 
 def with_names(report: Report, names: Mapping[str, str]) -> Report:
-    """Return the report with the names of addresses.
+    """Return the report with address names.
 
-    Each table with a named address gets a column of names after the address column.
+    In each table that contains a named address, a column of names follows the address column.
     """
     return replace(report, tables=tuple(_with_names(table, names) for table in report.tables)) if names else report
 

@@ -28,8 +28,8 @@ SETTINGS = {
     "sarama": "set `Config.Version` to 2.1 or newer",
     "franz-go": "remove `kgo.MaxVersions` if it names an old broker",
 }
-"""Settings with which a library uses older API versions than it could. They come from the library's documentation,
-and were tried in the cases with settings of ``tests.e2e_traffic.libraries``.
+"""Advice on settings that make a library use older API versions than necessary. The settings are from each library's
+documentation, and were tried in ``tests.e2e_traffic.libraries``.
 """
 
 ANY_SETTING = "look for a setting that names an old broker or old versions"
@@ -45,7 +45,7 @@ EXAMPLES = 5
 
 
 def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
-    """Return a table with a row for each piece of advice and target. Advice for the most clients comes first."""
+    """Return a table with one row per piece of advice and target. Advice for the most clients comes first."""
     groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
     for judgement in judgements:
         since = cache(partial(works_since, target=judgement.target, releases=releases))
@@ -69,10 +69,10 @@ def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
 
 
 def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Since) -> str:
-    """Return advice for a client whose API versions ``target`` refuses.
+    """Return advice for a client that uses API versions which ``target`` refuses.
 
-    ``refused`` maps the keys of these APIs to their names. ``since_of`` returns the oldest version of a library that
-    works on the target.
+    ``refused`` maps the keys of the refused APIs to their names. ``since_of`` returns the oldest version of a library
+    that works on the target.
     """
     library, software = library_of(client), visible(client.software or "", 60)
     if not refused.keys() & set(CLIENT_APIS):  # the trials do not include administrative requests

@@ -1,4 +1,4 @@
-"""The basis of a report: time span, connections, requests, and the share of the captured bytes that was read."""
+"""The basis of a report: time span, connections, requests, and the percentage of captured bytes that was read."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from kwire_inspect.tables.relations import Relation
 
 INCOMPLETE = 4
-"""Exit code of a report that requires no action but is based on less input than the user demands."""
+"""Exit code of a report that requires no action, but is based on less input than the user requires."""
 MAX_PROBLEMS = 1000
 NOT_COUNTED = frozenset({PARTIAL, HTTP})
-"""Reasons for unread bytes that cannot hide a request: parts of known requests, and connections that are certainly
-not Kafka.
+"""Reasons for unread bytes that cannot contain an unknown request. They are parts of known requests, or belong to
+connections that are certainly not Kafka.
 """
 
 OLDER = (
@@ -64,15 +64,15 @@ UNREAD = {
     "missing": MISSING,
     "in unsupported encapsulations": NOT_READ,
 }
-"""Kinds of unread bytes that the basis names, with the beginnings of their reasons."""
+"""Kinds of unread bytes that the basis lists separately, and the beginnings of their reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A reason for unread input.
 
-    ``places`` is the number of places with this reason, of which ``source`` and ``position`` locate the first.
-    ``unread`` is the number of unread bytes, and ``connections`` the number of connections that were not read at all.
+    ``places`` is the number of places with this reason. ``source`` and ``position`` locate the first. ``unread`` is
+    the number of unread bytes. ``connections`` is the number of connections that were not read at all.
     """
 
     reason: str
@@ -105,7 +105,7 @@ class Basis:
     def suffices(self, min_coverage: float) -> bool:
         """Return whether at least ``min_coverage`` percent of the bytes and of the connections were read.
 
-        This also holds for input without connections, such as logs.
+        Return true for input without connections, such as logs.
         """
         return self.known and (self.coverage is None or self.coverage >= min_coverage)
 
@@ -116,19 +116,19 @@ class Basis:
 
     @property
     def share_of_connections(self) -> float | None:
-        """Percentage of connections of which any part was read, or ``None`` without connections, as in logs."""
+        """Percentage of connections that were at least partly read, or ``None`` for input without connections."""
         lost = sum(problem.connections for problem in self.problems if problem.reason not in NOT_COUNTED)
         total = self.connections + lost
         return 100 * self.connections / total if total else None
 
     @property
     def coverage(self) -> float | None:
-        """Lower of the two percentages, because one busy client may account for most of the bytes."""
+        """The lower of the two percentages. One busy client may account for most of the bytes."""
         return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
 
     @property
     def share(self) -> float | None:
-        """Percentage of bytes that were read, or ``None`` without connections, as in logs."""
+        """Percentage of bytes that were read, or ``None`` for input without connections, such as logs."""
         total = self.read + self.unread
         return 100 * self.read / total if total else None
 
@@ -174,7 +174,7 @@ def basis_of(seen: Relation | Clients[Any]) -> Basis:
 def _highest_by_api(exchanges: Relation) -> int:
     """Return the number of requests as counted in the latency report.
 
-    For each API, only the type of input with the most requests counts.
+    For each API, only the input type with the most requests is counted.
     """
     highest: dict[int | None, int] = {}
     for row in collect(_BY_API, table=exchanges):
@@ -185,7 +185,7 @@ def _highest_by_api(exchanges: Relation) -> int:
 def _counted_once(clients: Relation, requests: int) -> int:
     """Return the number of requests as counted in the tables of reports.
 
-    Requests seen in several types of input count once.
+    Requests that were seen in several types of input are counted once.
     """
     text = f"SELECT * FROM {{clients}} WHERE input_kind <> '{METRICS}' LIMIT {MAX_ROWS + 1}"
     rows = collect(text, clients=clients)
@@ -195,7 +195,7 @@ def _counted_once(clients: Relation, requests: int) -> int:
 
 
 def problems_of(*tables: Relation) -> list[Problem]:
-    """Return the problems in these tables, up to :data:`MAX_PROBLEMS` from each, in descending order of bytes."""
+    """Return up to :data:`MAX_PROBLEMS` problems from each of these tables, in descending order of unread bytes."""
     found = []
     for table in tables:
         columns, places, connections = table.columns, "count(*)", "0"
@@ -231,7 +231,7 @@ def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -
 
 
 def with_problems(report: Report, problems: Iterable[Problem], skipped: Iterable[tuple[str, str]]) -> Report:
-    """Return the report with a table of problems and skipped files, if there are any."""
+    """Return the report, with a table of any problems and skipped files."""
     rows = [
         (
             one.reason,

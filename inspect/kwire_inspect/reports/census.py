@@ -1,7 +1,7 @@
-"""Usage of APIs, versions and clients, over time, with the releases that deprecate or refuse the used versions.
+"""Usage of APIs, versions and clients over time, and the releases that deprecate or refuse the versions in use.
 
-``census(clients, exchanges)`` returns a :class:`Report` on clients and on the table EXCHANGES. CLIENTS is small, so
-its rows are collected and added up in Python. EXCHANGES are counted over time in one pass.
+``census(clients, exchanges)`` returns a :class:`Report` on clients and the table EXCHANGES. CLIENTS is small, so its
+rows are collected and added up in Python. EXCHANGES are counted by time in one pass.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     Seen = Sequence[tuple[Client, Row]]
 
 TOP = 200
-"""Maximum number of rows in a table. Real inputs have fewer versions, but a hostile input can make up 2^32."""
+"""Maximum number of rows in a table. Real inputs contain fewer versions, but a hostile input can invent 2^32."""
 UNKNOWN_SOFTWARE = "unknown"
 STATES = {"refused": "bad", "unstable": "warn", "deprecated": "warn", "current": "good"}
 ORDER = (*STATES, "unknown")
@@ -88,9 +88,9 @@ def census(
 ) -> Report:
     """Return a report on the versions, libraries and addresses of clients.
 
-    Without ``exchanges``, it has no chart over time. For each client, API and version, only the type of input with
-    the highest count is used, because captures and logs may contain the same requests. The newest of ``releases``
-    determines the state of a version. The report begins with its basis. See ``readiness``.
+    Without ``exchanges``, the report contains no chart over time. For each client, API and version, only the input
+    type with the highest count is used, because captures and logs may contain the same requests. The state of a
+    version is its state in the newest of ``releases``. The report begins with its basis. See ``readiness``.
     """
     checked(clients)
     with clients.kept() as kept:
@@ -124,7 +124,7 @@ def _versions(seen: Seen, top: int, releases: Releases) -> Table:
 
 def _by_state(row: tuple[Any, ...]) -> tuple[Any, ...]:
     key, _, version, state, *_ = row
-    return ORDER.index(state), key, -1 if version is None else version  # unknown in some refusals of server logs
+    return ORDER.index(state), key, -1 if version is None else version  # null for some refusals in server logs
 
 
 def _clients(seen: Seen, top: int) -> Table:
@@ -147,7 +147,7 @@ def _people(group: Seen) -> set[Client]:
 def _counts(group: Seen) -> tuple[Cell, ...]:
     """Return the cells of the columns ``COUNTED``.
 
-    For each client, API and version, the highest count of any type of input is used. These counts are added up.
+    For each client, API and version, only the highest count of any input type is used. These counts are added up.
     """
     uses = by_use(group).values()
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]
@@ -157,7 +157,7 @@ def _counts(group: Seen) -> tuple[Cell, ...]:
 
 
 def _most_used(table: Table, rows: list[tuple[Any, ...]], top: int) -> Table:
-    """Return the table with the ``top`` rows that have the most requests. Rows end with the columns ``COUNTED``."""
+    """Return the table with only the ``top`` rows by number of requests. Rows end with the columns ``COUNTED``."""
     requests = -len(COUNTED)
     rows.sort(key=lambda row: (-row[requests], *(str(cell or "") for cell in row[:requests])))
     return replace(table, rows=tuple(rows)).limited(top)

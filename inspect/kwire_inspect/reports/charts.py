@@ -1,4 +1,4 @@
-"""Plotly figures for the charts of reports, as plain dicts with ``data`` and ``layout``, without colours.
+"""Plotly figures for report charts, as plain dicts with ``data`` and ``layout``, without colours.
 
 ``meta.role`` of a trace names its colour on the page, such as ``bad``, ``warn``, ``good`` or ``series-1``, which has
 a light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
@@ -27,7 +27,7 @@ PALETTE = 8
 
 
 def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """Return a figure with a horizontal stacked bar for each label. ``series`` maps names to values in ``unit``, one
+    """Return a figure with one horizontal stacked bar per label. ``series`` maps names to values in ``unit``, one
     per label.
     """
     data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
@@ -37,7 +37,7 @@ def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 def columns(
     labels: Sequence[str], series: Series, *, unit: str, roles: Roles | None = None, marked: Sequence[int] = ()
 ) -> Figure:
-    """Return a figure with a vertical stacked bar for each label, such as a release, in the given order.
+    """Return a figure with one vertical stacked bar per label, such as a release, in the given order.
 
     Bars at the ``marked`` positions have a grey background.
     """
@@ -50,7 +50,7 @@ def columns(
 
 
 def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
-    """Return a figure with a stacked bar for each interval of length ``step`` from ``starts``, with times in UTC."""
+    """Return a figure with one stacked bar per interval of length ``step``. Its labels are times in UTC."""
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
     data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
@@ -59,9 +59,9 @@ def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, un
 
 
 def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """Return a figure with a row for each label and a point for each of ``series``, on a logarithmic axis.
+    """Return a figure with one row per label and one point per series in each row, on a logarithmic axis.
 
-    Values of 0 or less have no point.
+    Values of 0 or less are not drawn.
     """
     data = [
         _trace("scatter", key, index, mode="markers", y=_places(labels), text=_texts(labels))
@@ -73,9 +73,9 @@ def points(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
 
 
 def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[int | None]], *, unit: str) -> Figure:
-    """Return a heat map of ``counts``, with a cell for each pair of ``rows`` and ``across``.
+    """Return a heat map of ``counts``, with one cell for each combination of ``rows`` and ``across``.
 
-    Cells are darker by powers of ten, and empty for ``None``.
+    Colours are on a logarithmic scale. Cells for ``None`` are empty.
     """
     data = {
         "type": "heatmap",
@@ -95,12 +95,12 @@ def heat(rows: Sequence[str], across: Sequence[str], counts: Sequence[Sequence[i
 
 
 def plain(text: str) -> str:
-    """Return a text escaped for plotly, which interprets tags and entities in all texts."""
+    """Escape a text for plotly, which interprets tags and entities in all texts."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _bars(axis: str, series: Series, roles: Roles | None = None, **properties: Any) -> list[dict[str, Any]]:
-    """Return a trace of bars for each of ``series``, with the values on ``axis``."""
+    """Return one bar trace per series, with the values on ``axis``."""
     hover = f"%{{text}}<br>%{{fullData.name}}: %{{{axis}}}<extra></extra>"
     properties |= {"hovertemplate": hover, "textposition": "none"}
     return [
@@ -120,7 +120,7 @@ def _figure(data: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
 
 
 def _rows(labels: Sequence[str]) -> dict[str, Any]:
-    """Return the layout of a chart with a row for each label, beginning at the top."""
+    """Return the layout of a chart with one row per label, from top to bottom."""
     axis = _labelled(labels) | {"range": [len(labels) - 0.5, -0.5]}
     return {"yaxis": axis, "height": 110 + ROW * max(len(labels), 2)}
 
@@ -143,8 +143,8 @@ def _amount(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
-    """Return a logarithmic axis with a number at each tick. Plotly shortens labels between powers of ten to one
-    digit.
+    """Return a logarithmic axis with a full number at each tick. Plotly would shorten labels between powers of ten to
+    one digit.
     """
     powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
     first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))

@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     Key = TypeVar("Key")
 
 NAMELESS = (SERVER_LOG, METRICS)
-"""Types of input that contain no client ids."""
+"""Input types that do not contain client ids."""
 ANONYMOUS = "User:ANONYMOUS"
 FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
-"""Client ids with which replicas follow partitions or the metadata log, in all releases of Kafka."""
+"""Client ids that followers of partitions or of the metadata log use in all Kafka releases."""
 OF_BROKERS = BETWEEN_BROKERS | {
     *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
     *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
 }
-"""APIs that brokers and controllers use among themselves. They send CreateTopics when a topic is first used, and
-AddPartitionsToTxn to verify transactions.
+"""APIs that brokers and controllers use to communicate with each other. They send CreateTopics when a topic is first
+used, and AddPartitionsToTxn to verify transactions.
 """
 VERIFIES_SINCE = 4
 """First version of AddPartitionsToTxn that only brokers send [KIP-890]."""
 CREATES_SINCE = 7
-"""First version of CreateTopics that brokers forward in their own name."""
+"""First version of CreateTopics that brokers forward under their own name."""
 MAX_ROWS = 200_000
-"""Maximum number of rows of CLIENTS to use in a report."""
+"""Maximum number of CLIENTS rows to use in a report."""
 
 WHO = (
     Column("client_id", "client"),
@@ -53,7 +53,7 @@ WHO = (
 
 
 class Client(NamedTuple):
-    """The sender of requests, as far as it is known: the cells of :data:`WHO`, and the owner according to a list."""
+    """The sender of requests, as far as it is known: the cells of :data:`WHO`, and the owner from the user's list."""
 
     client_id: str | None
     host: str | None
@@ -63,7 +63,7 @@ class Client(NamedTuple):
 
     @property
     def anywhere(self) -> Client:
-        """The same client at any address. A client without an id is identified only by its address."""
+        """The client without its address. A client without an id keeps the address, which alone identifies it."""
         return self._replace(host=None) if self.client_id else self
 
     def __str__(self) -> str:
@@ -75,7 +75,7 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A client's use of an API version, with the number of observed refusals and the place of an example."""
+    """A client's use of an API version, the number of observed refusals, and the place of an example."""
 
     client: Client
     api_key: int
@@ -88,7 +88,7 @@ class Use:
     of_broker: bool = False
     """Whether the client is a broker or a controller."""
     input_kind: tuple[str, ...] = ()
-    """Types of input in which the use was seen."""
+    """Input types that contain the use."""
 
     @property
     def between_brokers(self) -> bool:
@@ -106,7 +106,7 @@ _ORDER = ("first_seen", *KEYS, "source", "position")
 
 
 def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
-    """Return up to :data:`MAX_ROWS` rows of CLIENTS, earliest first, and the number of rows left out.
+    """Return up to :data:`MAX_ROWS` rows of CLIENTS, earliest first, and the number of omitted rows.
 
     If there are more rows, the first rows in ``order`` are kept.
     """
@@ -119,7 +119,7 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
 
 
 def _earliest_first(row: Row) -> tuple[Any, ...]:
-    """Return a sort key for a row of CLIENTS, which gives the same order in all engines."""
+    """Return a sort key for a row of CLIENTS. It results in the same order in all engines."""
     return tuple(part for name in _ORDER for part in (row[name] is None, row[name]))
 
 
@@ -128,11 +128,11 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
 
     Requests before a login have no principal, and requests before ApiVersions 3 have no software. An unknown value is
     filled in if only one value is known for the same client id and address. Server logs contain no client ids. If
-    another input has the same address, API and version, its row replaces the log's row. Controller logs contain no
-    address for forwarded requests. If another input has the same client id, API and version, its row replaces the
-    log's row. Otherwise the row is assigned to the address with this client id, if there is only one.
+    another input contains the same address, API and version, its row replaces the log's row. Controller logs contain
+    no address for forwarded requests. If another input contains the same client id, API and version, its row replaces
+    the log's row. Otherwise the row is assigned to the address with this client id, if there is only one.
 
-    A broker that creates a topic on first use sends the id of the client, but the request is not the client's.
+    A broker that creates a topic on first use sends the client's id, although the client did not send this request.
     Metrics contain only the software. See :func:`seen_elsewhere`.
     """
     rows = list(rows)
@@ -166,9 +166,9 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
 
 
 def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
-    """Return whether a broker created a topic in its own name for a client that other inputs contain.
+    """Return whether a broker created a topic under its own name for a client that other inputs contain.
 
-    These inputs would also contain a request from the client itself.
+    If the client itself had sent the request, these inputs would contain it.
     """
     created = row["input_kind"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
     return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
@@ -182,8 +182,8 @@ def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
 def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
     """Return, for each row of metrics, the rows of other inputs that may describe the same requests.
 
-    These rows have the same API, version and software. If the broker did not know the software, as for requests
-    forwarded by another broker, rows with any software qualify.
+    These rows have the same API, version and software. If the broker did not know the software, for example because
+    another broker forwarded the requests, rows with any software qualify.
     """
     by_software = defaultdict(list)
     for client, row in seen:
@@ -199,7 +199,7 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
     """Return the senders that are brokers and controllers rather than clients.
 
-    They send requests that only brokers send, or have the client id of a follower, and send no requests that brokers
+    They send requests that only brokers send, or have a follower's client id. They do not send requests that brokers
     never send.
     """
     apis: defaultdict[Client, set[int]] = defaultdict(set)
@@ -218,7 +218,7 @@ def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
 
 
 def completed(clients: Iterable[Client]) -> dict[Client, Client]:
-    """Return a mapping from each client to the same client with an unknown software or principal filled in.
+    """Return a mapping from each client to the same client, with unknown software and principals filled in.
 
     A value is filled in if it is the only known value for the client's id and address.
     """
@@ -234,7 +234,7 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 
 
 def client_of(row: Row) -> Client:
-    """Return the client that this row describes. Missing columns are unknown."""
+    """Return the client that this row describes. The values of missing columns are unknown."""
     name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
     software = " ".join(filter(None, (name, version))) or None
     return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
@@ -243,8 +243,8 @@ def client_of(row: Row) -> Client:
 def uses_of(rows: Iterable[Row]) -> list[Use]:
     """Return a use for each client, API and version.
 
-    Several types of input may contain the same requests, so only the highest count is used. Counts of different ports
-    are added up.
+    Several types of input may contain the same requests, so only the highest count is used. Counts for different
+    ports are added up.
     """
     seen = by_client(rows)
     brokers = brokers_among(seen)
@@ -266,7 +266,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 
 def highest(rows: Iterable[Row], count: str) -> int:
-    """Return the highest total of a count among the types of input."""
+    """Return the highest total of a count for any input type."""
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["input_kind"]] = sums.get(row["input_kind"], 0) + row[count]

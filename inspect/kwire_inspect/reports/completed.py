@@ -1,4 +1,4 @@
-"""Adds the basis to a report, so that each report states it regardless of how it was created."""
+"""Adds the basis to a report, so that every report states its basis, however it was created."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def completed(
     protocol: MessageRegistry,
     requests: Relation | None = None,
 ) -> Report:
-    """Return the report with its basis, or only with the problems, and with the input that was skipped.
+    """Return the report with its basis, or with only the problems, and with the skipped input.
 
     The summary names the versions in ``requests`` (CLIENTS or EXCHANGES) that are newer than the known releases.
     """

@@ -1,4 +1,4 @@
-"""Compares requests of deprecated versions that brokers count in their metrics with the requests in other inputs."""
+"""Compares the requests of deprecated versions in brokers' metrics with the requests in other inputs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALONE = (
 
 
 def with_counted(report: Report, rows: Sequence[Row], targets: Sequence[Release], releases: Releases) -> Report:
-    """Return the report with a table of the rows of CLIENTS that come from metrics, if any."""
+    """Return the report, with a table of any rows of CLIENTS that come from metrics."""
     metrics = [row for row in rows if row["input_kind"] == METRICS]
     if not metrics:
         return report

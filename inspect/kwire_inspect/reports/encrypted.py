@@ -21,11 +21,11 @@ ENCRYPTED = Table("encrypted", "Encrypted connections").with_columns(
 )
 
 Encrypted = tuple[str | None, int | None, str, int]
-"""Row with address, port, reason and bytes."""
+"""Address, port, reason, and number of bytes."""
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
-    """Return up to 1,000 clients with encrypted connections in EXCHANGES or PROBLEMS, most bytes first."""
+    """Return up to 1,000 clients with encrypted connections in EXCHANGES or PROBLEMS, in descending byte order."""
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
     text = f"""SELECT client_host, server_port, problem AS reason, coalesce(sum(unread), 0) AS unread
@@ -37,5 +37,5 @@ def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
 
 
 def with_encrypted(report: Report, rows: tuple[Encrypted, ...]) -> Report:
-    """Return the report with a table of these rows, if any."""
+    """Return the report, with a table of these rows if there are any."""
     return replace(report, tables=(*report.tables, replace(ENCRYPTED, rows=rows))) if rows else report

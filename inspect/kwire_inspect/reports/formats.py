@@ -18,16 +18,15 @@ from kwire_inspect.reports.text import in_utc, shown_in, visible
 from kwire_rules.markdown import escaped, link
 
 MARKDOWN_ROWS = 200
-"""Maximum number of rows in a Markdown table. Pull request pages are limited. The files contain all rows."""
+"""Maximum number of rows in a Markdown table, because pull request pages are limited. The files contain all rows."""
 
 
 def json_text(report: Report) -> str:
     """Return the whole report as a JSON object with ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
-    ``tables``. Each table has ``title``, ``more`` (the number of rows left out) and ``rows`` (objects by column
-    name).
+    ``tables``. Each table has ``title``, ``more`` (the number of omitted rows) and ``rows`` (objects by column name).
 
-    Times are in ISO 8601 and UTC. NaN becomes ``null``. If the report has a guide, rows with an API or an error have
-    its address as ``guide``.
+    Times are in UTC, in ISO 8601 format. NaN becomes ``null``. If the report has a guide, ``guide`` in a row contains
+    the address for the row's API or error.
     """
     tables = {table.name: _json_table(report, table) for table in report.tables}
     head = {"report": report.name, "title": report.title, "exit_code": report.exit_code, "summary": report.summary}
@@ -87,7 +86,7 @@ def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int
 def junit(report: Report) -> str:
     """Return the checks of a report as JUnit XML, which CI systems display.
 
-    There is a test suite for each group and a test case for each check. The summary becomes the output.
+    Each group is a test suite, and each check is a test case. The summary becomes the output.
     """
     root = ElementTree.Element("testsuites", name=visible(report.title))
     groups = dict.fromkeys(check.group for check in report.checks)
@@ -116,7 +115,7 @@ def junit(report: Report) -> str:
 
 JSON, MARKDOWN, JUNIT = "json", "markdown", "junit"
 FORMATS = {JSON: json_text, MARKDOWN: markdown, JUNIT: junit}
-"""Formats of a report, with the function that returns its text."""
+"""Maps each report format to the function that returns the report's text."""
 ENDINGS = {JSON: "json", MARKDOWN: "md", JUNIT: "junit.xml"}
 
 

@@ -1,7 +1,7 @@
 """Combines each client's use of an API with the verdict for a target, in plain Python.
 
-Verdicts apply to clients at one address, because each address negotiates by itself. ``rolled_up`` combines the
-addresses.
+Each verdict applies to a client at one address, because each address negotiates separately. ``rolled_up`` combines
+the addresses.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 Judged = list[tuple[Use, Verdict]]
 Addresses = Mapping[Client, Sequence[str]]
-"""Addresses of each client, which is given as the client at any address."""
+"""Maps each client, as returned by ``anywhere``, to its addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdicts for a target, worst first.
 
-    ``clients`` has the verdicts on requests of clients, and ``between`` those on requests that brokers and
-    controllers send to each other.
+    ``clients`` contains the verdicts on clients' requests. ``between`` contains the verdicts on requests that brokers
+    and controllers send to each other.
     """
 
     target: Release
@@ -43,8 +43,8 @@ class Judgement:
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
 
     def rolled_up(self) -> Judgement:
-        """Return the judgement with all addresses of a client combined, and with the worst verdict on each API
-        version.
+        """Return the judgement with all addresses of each client combined. The worst verdict on each API version is
+        kept.
         """
         by_use = grouped(self.clients, lambda pair: (pair[0].client.anywhere, pair[0].api_key, pair[0].version))
         clients = [(_joined([use for use, _ in group]), group[0][1]) for group in by_use.values()]
@@ -62,8 +62,8 @@ class Judgement:
 def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
     """Return each use with the verdict for the target, worst first.
 
-    A client negotiates if its ApiVersions requests were seen or if its software is known, because only these requests
-    name the software. Request logs contain no ApiVersions requests sent before a login.
+    A client negotiates if its ApiVersions requests were seen, or if its software is known, since only these requests
+    name the software. Request logs do not contain ApiVersions requests that were sent before a login.
     """
     uses = list(uses)
     asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)
@@ -83,7 +83,7 @@ def addresses_of(judgement: Judgement) -> Addresses:
 
 
 def _joined(uses: Sequence[Use]) -> Use:
-    """Return the combined use of an API version by a client at several addresses, with the example from the first."""
+    """Combine a client's uses of an API version at several addresses. The example is from the first."""
     return replace(
         uses[0],
         client=uses[0].client.anywhere,

@@ -1,7 +1,7 @@
 """Latency, errors and throttling of requests by API, from the table EXCHANGES.
 
-Times are in milliseconds. Captures measure them where they were taken, and request logs on the broker. Only request
-logs show how the time was spent. Quantiles are approximate, to about a thousandth of the rank.
+Times are in milliseconds. They are measured on the broker for request logs, and where the capture was taken for
+captures. Only request logs show how the time was spent. The rank of a quantile is accurate to about a thousandth.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members, so long times are normal."
 MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
-"""Minimum number of measured requests for which a quantile differs from the maximum."""
+"""Minimum number of measured requests to report each quantile. With fewer requests, it would equal the maximum."""
 FEW = "p90 needs 10 measured requests, and p99 needs 100. With fewer, they would equal the maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
@@ -89,7 +89,7 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
 def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = ErrorCode) -> Report:
     """Return a report on latency, errors and throttling. ``codes`` contains the names of the error codes.
 
-    Captures and request logs are kept apart, because they measure in different places.
+    Captures and request logs are reported separately, because they measure times in different places.
     """
     times, steps = _times(exchanges, top)
     errors, over_time = _errors(exchanges, steps, top, codes)
@@ -113,7 +113,7 @@ def _requests(columns: str) -> str:
 
 
 def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
-    """Return the table, and the steps for charts over the time span of the requests."""
+    """Return the table, and the time steps for charts of the requests."""
     outcomes = (
         f"sum(CASE WHEN outcome = '{name}' THEN 1 ELSE 0 END) AS {name}"
         for name in ("answered", "unanswered", "undecodable")
@@ -141,8 +141,8 @@ def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
 def _derived(row: Row) -> Row:
     """Return the derived cells of a row, without misleading digits.
 
-    Means are rounded, because engines add up in different orders and differ in the last digits. Quantiles of few
-    requests are empty.
+    Means are rounded, because engines add numbers in different orders, so the last digits may differ. Quantiles of
+    too few requests are empty.
     """
     quantiles = {name: row[name] if row["measured"] >= least else None for name, least in MIN_MEASURED.items()}
     means = {part: None if row[part] is None else round(row[part], 9) for part in PARTS.values()}
@@ -234,7 +234,7 @@ def _summary(times: Table, errors: Table, throttled: Table) -> tuple[str, ...]:
 
 
 def _once(times: Table) -> list[dict[str, Any]]:
-    """Return the first row of each API, which is for the type of input with the most requests."""
+    """Return the first row of each API, which is for the input type with the most requests."""
     names = [column.name for column in times.columns]
     rows = [dict[str, Any](zip(names, values, strict=True)) for values in times.rows]
     return [group[0] for group in grouped(rows, itemgetter("api")).values()]
@@ -243,7 +243,7 @@ def _once(times: Table) -> list[dict[str, Any]]:
 def _chart(
     times: Table, name: str, title: str, draw: Callable[..., charts.Figure], measures: Mapping[str, str], note: str
 ) -> Chart | None:
-    """Return a chart of the rows that have any of ``measures``, or ``None`` without such rows.
+    """Return a chart of the rows that have any of ``measures``, or ``None`` if there are no such rows.
 
     ``measures`` maps labels to column names.
     """

@@ -1,9 +1,9 @@
-"""Client libraries, and which of their releases work with which brokers.
+"""Client libraries, and the brokers that each of their releases works with.
 
-``libraries.json`` records trials with real brokers (``python -m tests.e2e_traffic.libraries``). For each version of a
-library and its settings, it says whether the library wrote records and read them in a group, and lists the API
-versions and the software name that the library used. The results for other brokers follow from the versions that they
-accept.
+``libraries.json`` records trials with real brokers (``python -m tests.e2e_traffic.libraries``). For each library
+version and its settings, the file says whether the library wrote records and read them in a group, and lists the API
+versions and the software name that the library used. The results for other brokers are derived from the versions that
+they accept.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.client_usage import Client
 
 JAVA = "java"
-"""Kafka's own clients, whose versions are equal to the broker versions."""
+"""Kafka's own Java clients. They have the same versions as the brokers."""
 
 NAMED = {
     "apache-kafka-java": JAVA,
@@ -31,13 +31,13 @@ NAMED = {
     "librdkafka": "librdkafka",
     "confluent-kafka-go": "librdkafka",  # it has the same version
 }
-"""Libraries by their software name in ApiVersions requests [KIP-511]."""
+"""Libraries by software name in ApiVersions requests [KIP-511]."""
 BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}
-"""Library versions for which KIP-896 kept the needed APIs. They work with the same brokers as the newer versions that
-were tried.
+"""Library versions whose API versions KIP-896 kept. They work with the same brokers as the newer versions that were
+tried.
 """
 _BUILT_ON_RDKAFKA = re.compile(r"rdkafka-v?(\d+(?:\.\d+)+)")
-"""Version of software built on librdkafka, such as ``confluent-kafka-python 2.16.1-rdkafka-2.16.0``."""
+"""Pattern of the librdkafka version in a software version, such as ``2.16.1-rdkafka-2.16.0``."""
 _DEFAULT_IDS = (
     (re.compile(r"kafka-python-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "kafka-python"),
     (re.compile(r"aiokafka-(?:producer-\d+|consumer-\d+|(\d[\d.]*))?"), "aiokafka"),
@@ -54,7 +54,7 @@ _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 class Library(NamedTuple):
     """A library and its version numbers, which are empty if unknown.
 
-    ``is_guess`` is true if only the client id suggests the library.
+    ``is_guess`` is true if the library is known only from the client id.
     """
 
     name: str
@@ -64,8 +64,8 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tried:
-    """The trials of a library version with these settings. For each broker, ``on`` says whether the library worked,
-    and which versions of each API it used.
+    """The trials of a library version with these settings. ``on`` maps each broker to whether the library worked, and
+    to the versions of each API that it used.
     """
 
     library: str
@@ -76,9 +76,8 @@ class Tried:
     def works_on(self, target: Release) -> bool | None:
         """Return whether the library works with a broker, or ``None`` if that is unknown.
 
-        If the broker was tried, the result of the trial is returned. Otherwise the library works if the target
-        accepts all versions that it used with a broker with which it worked, because no other choice of versions is
-        known.
+        If the broker was tried, return the result of the trial. Otherwise assume that the library would use the same
+        versions as with a broker that it worked with. It works if the target accepts all of them.
         """
         if target.name in self.on:
             return self.on[target.name][0]
@@ -109,8 +108,7 @@ def library_of(client: Client) -> Library | None:
 
 
 def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest tried version of a library from which on all tried versions work on a target with default
-    settings.
+    """Return the oldest tried version of a library that works on a target with default settings, like all newer ones.
 
     Return ``None`` if there is no such version.
     """
@@ -130,10 +128,10 @@ def works_since(library: str, target: Release, releases: Releases) -> tuple[int,
 
 
 def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest release from which on the Java clients of all releases work on a target, or ``None``.
+    """Return the oldest release whose Java clients work on a target, as do all newer Java clients, or ``None``.
 
-    Java clients use the API versions of the brokers of their release, so the target must accept one of these versions
-    for each API that producers and consumers need.
+    Java clients support the same API versions as the brokers of their release. The target must accept one of these
+    versions for each API that producers and consumers need.
     """
     since = None
     for name, release in releases.items():
@@ -148,7 +146,7 @@ def _java_since(target: Release, releases: Releases) -> tuple[int, ...] | None:
 
 
 CLIENT_APIS = (0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18)
-"""Keys of the APIs that every producer and every consumer in a group needs."""
+"""Keys of the APIs that producers and consumers in groups need."""
 
 
 @cache
@@ -172,7 +170,7 @@ def _data() -> Any:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers in a version or release, for sorting. They are empty if the version does not start with a
+    """Return the numbers in a version or release, for sorting. Return no numbers if it does not start with a
     number.
 
     >>> numbers("v1.22.2"), numbers("2.3.0-RC1"), numbers("unknown")

@@ -1,4 +1,4 @@
-"""Requests of versions newer than the newest known release. Each report mentions them once in its summary."""
+"""Requests with versions newer than the newest known release. Each report mentions them once in its summary."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_NAMED = 10
 
 
 def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[str, ...]:
-    """Return sentences, with advice, on the requests of APIs and versions that ``protocol`` does not contain.
+    """Return sentences, with advice, on requests with APIs or versions that ``protocol`` does not contain.
 
-    ``seen`` contains rows of ``tables.clients.versions_seen``. For each version, only the type of input with the
-    highest count is used. Without such requests, the result is empty.
+    ``seen`` contains rows of ``tables.clients.versions_seen``. For each version, only the input type with the highest
+    count is used. The result is empty if there are no such requests.
     """
     groups = grouped(seen, lambda row: (row["api_key"], row["version"]))
     counts = {key: highest(rows, "requests") for key, rows in groups.items() if protocol.unknown(*key)}
@@ -47,7 +47,7 @@ def _sentence(
 
 
 def _is_older(protocol: MessageRegistry, api_key: int, version: int) -> bool:
-    """Return whether ``protocol`` lacks the version because its definitions are from releases that dropped it."""
+    """Return whether ``protocol`` lacks the version because its definitions are from releases that removed it."""
     return api_key in protocol.api_names and version < protocol.request(api_key).VALID_VERSIONS.start
 
 

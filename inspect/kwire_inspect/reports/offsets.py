@@ -1,7 +1,7 @@
 """Groups with their members, committed offsets and lag, and unfinished transactions.
 
 The input is RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables that ``tables.groups``
-creates from them, and the end offsets of logs where they are known. All describe the time at which the data directory
+creates from them, and the end offsets of logs if they are known. Everything is as of the time when the data directory
 was copied.
 """
 
@@ -102,8 +102,8 @@ ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.
 class Tables(Generic[R]):
     """The tables of ``tables.groups``.
 
-    ``ends`` has the columns topic, partition and ``end``, the next offset. ``undecodable`` contains the records that
-    the other tables skip.
+    ``ends`` has the columns ``topic``, ``partition`` and ``end``, which is the next offset. ``undecodable`` contains
+    the records that the other tables skip.
     """
 
     committed: R
@@ -117,7 +117,8 @@ class Tables(Generic[R]):
 def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: MessageRegistry = PROTOCOL) -> Report:
     """Return a report on committed offsets and lag from RECORDS. ``ends`` is the result of :func:`log_ends`.
 
-    Some groups identify topics by id. Their names are taken from ``__cluster_metadata`` if the records include it.
+    Some groups identify topics by id. The names of these topics are taken from ``__cluster_metadata`` if the records
+    include it.
     """
     transactions, undecodable = tables.transactions(records, protocol), tables.undecodable(records, protocol)
     with tables.coordinated(records, protocol) as found:
@@ -127,8 +128,8 @@ def offsets(records: R, ends: R | None = None, *, top: int = TOP, protocol: Mess
 def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
     """Return a table with the end offset of each partition.
 
-    ``records`` needs only the columns topic, partition and offset. ``bases`` contains the topic, partition and base
-    offset of last segments, which are the end offsets of logs whose records have all expired.
+    ``records`` needs only the columns ``topic``, ``partition`` and ``offset``. ``bases`` contains the topic,
+    partition and base offset of each last segment. If all records of a log have expired, this is its end offset.
     """
     others = like(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
     return query(
@@ -176,7 +177,7 @@ def _lagging(state: Tables[R]) -> R:
 
 
 def _groups(groups: R, lagging: R) -> R:
-    """Return the groups of both tables with their topics, partitions, lag and time of the last commit."""
+    """Return the groups in both tables, with their topics, partitions, lag and time of the last commit."""
     sums = query(
         """
         SELECT `group` AS name, count(DISTINCT topic) AS topics, count(*) AS partitions, sum(lag) AS lag,
@@ -213,7 +214,7 @@ def _first(
 
 
 def assigned(topics: Iterable[Any] | None) -> str | None:
-    """Return topics with their partitions, such as ``orders 0-2, 5; returns 0``, or ``None`` without topics."""
+    """Return topics with their partitions, such as ``orders 0-2, 5; returns 0``. Return ``None`` for no topics."""
     names = [f"{topic['topic'] or topic['topic_id']} {ranges(topic['partitions'] or ())}" for topic in topics or ()]
     return "; ".join(name.rstrip() for name in names) or None
 

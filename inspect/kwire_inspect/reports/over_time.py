@@ -1,4 +1,4 @@
-"""Charts over time: the step length for a time span, and the counts in each step."""
+"""Charts over time: chooses the step length for a time span, and charts the counts in each step."""
 
 from __future__ import annotations
 
@@ -22,21 +22,19 @@ OTHERS = "others"
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Equal time intervals, numbered from 1970 on."""
+    """Time intervals of equal length, numbered from 1970."""
 
     length: timedelta
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """Return the shortest usual steps that cover the time from ``first`` to ``last`` with at most ``MAX_ROWS``
-        steps.
-        """
+        """Return the shortest usual steps of which at most ``MAX_ROWS`` cover the time from ``first`` to ``last``."""
         span = last - first
         longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
         return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))
 
     def number(self, time: str) -> str:
-        """Return an SQL expression for the number of the step that contains the time in this column."""
+        """Return an SQL expression for the number of the step that contains this column's time."""
         return f"CAST(floor(unix_micros({time}) / {self.length.total_seconds()}e6) AS BIGINT)"
 
     def start(self, number: int) -> datetime:
@@ -49,11 +47,11 @@ class Steps:
 
 
 Count = tuple[int | None, str, str, int]
-"""Step number, name, type of input, and count."""
+"""Step number, name, input type, and count."""
 
 
 def counted_over_time(name: str, title: str, counts: Iterable[Count], steps: Steps, *, unit: str) -> Chart | None:
-    """Return a chart of ``counts``, or ``None`` without counts. Rare names share a series.
+    """Return a chart of ``counts``, or ``None`` if there are no counts. Rare names share a series.
 
     Several types of input may contain the same requests, so only the highest count is used.
     """

@@ -1,7 +1,7 @@
-"""The owners of clients: a list of patterns, kept by the user, with the team or person that owns the matching
+"""The owners of clients. A list maintained by the user maps patterns to the team or person that owns the matching
 clients.
 
-The list is a CSV file with a header line. It has a column ``owner``, and any of ``client_id``, ``address``,
+The list is a CSV file with a header line. Its columns are ``owner``, and any of ``client_id``, ``address``,
 ``software`` and ``principal``. The first line whose cells all match a client names its owner. An empty cell matches
 any client. ``*`` matches any text, and ``?`` any character. An address may be a network, such as ``10.1.0.0/16``.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 OWNER = "owner"
 COLUMNS = {"client_id": "client_id", "address": "host", "software": "software", "principal": "principal"}
-"""Fields of a client, by column of the list."""
+"""Maps each column of the list to a field of a client."""
 MAX_FILE = 16 << 20
 
 Fits = Callable[[str | None], bool]
@@ -34,13 +34,13 @@ Fits = Callable[[str | None], bool]
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The lines of the list, each with the patterns for the fields of a client, and the owner."""
+    """The lines of the list. Each contains patterns for the fields of a client, and the owner."""
 
     lines: tuple[tuple[tuple[tuple[str, Fits], ...], str], ...]
 
     @classmethod
     def read(cls, path: str | Path) -> Owners:
-        """Read a list. Raises :class:`OptionError`, which names the line, if the list has a mistake."""
+        """Return the owners in a file. Raises :class:`OptionError`, which names the line, if the list is invalid."""
         try:
             with regular(path).open(encoding="utf-8-sig", newline="") as file:
                 text = file.read(MAX_FILE + 1)
@@ -54,7 +54,7 @@ class Owners:
             raise OptionError(f"owners {path}: {mistake}") from None
 
     def named(self, uses: Iterable[Use]) -> list[Use]:
-        """Return the uses with the owners of their clients filled in."""
+        """Return the uses, with the owner of each client filled in."""
         of = cache(self.of)
         return [replace(use, client=use.client._replace(owner=of(use.client))) for use in uses]
 

@@ -1,4 +1,4 @@
-"""Reports as a self-contained HTML page, which needs no network and no other files.
+"""Reports as a self-contained HTML page, which needs neither a network nor other files.
 
 All texts may come from the wire, so they are untrusted. Jinja escapes HTML. Chart data is JSON with ``<`` escaped, in
 a block that browsers do not execute. As a second line of defence, the Content-Security-Policy of the page allows two
@@ -22,7 +22,7 @@ from kwire_inspect.reports.text import counted, shown_in, time, visible
 
 
 def page(report: Report) -> str:
-    """Return the whole page. Most of its 4.8 MB are plotly, which is omitted from a page without charts."""
+    """Return the whole page. Most of its 4.8 MB is plotly, which a page without charts does not contain."""
     plotting = _plotting() if report.charts else ""
     figures = {chart.name: chart.figure for chart in report.charts}
     text: str = _template().render(
@@ -38,24 +38,24 @@ def page(report: Report) -> str:
 
 
 def embedded(data: Any) -> str:
-    """Return JSON for a ``script`` element, escaped so that no text can end the element or begin another one."""
+    """Return JSON for a ``script`` element, escaped so that no text can end the element or begin a new one."""
     text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 AT_ONCE = 100
-"""Maximum number of table rows in the HTML. Longer tables are data, of which a script shows this many rows."""
+"""Maximum number of rows of an HTML table. Longer tables are stored as data, and a script shows this many rows."""
 LONG = 36
-"""Maximum length of texts, in characters, that are not folded."""
+"""Maximum length in characters of texts that are not folded."""
 FILTERED = frozenset({"owner", "target", "change"})
-"""Columns with few distinct values, in addition to columns with colours."""
+"""Columns with few distinct values, which can be filtered like columns with colours."""
 
 Shown = tuple[str, str, str, str, str]
 """Text, sort key, layout, colour and address of a cell."""
 
 
 def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[int]) -> Iterator[Shown]:
-    """Yield the cells of a row as the page shows them."""
+    """Yield the cells of a row as shown on the page."""
     for place in places:
         cell, text = row[place], shown_in(table.columns[place], row[place])
         layout = kind(cell) or ("long" if len(text) > LONG else "")
@@ -63,8 +63,8 @@ def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[in
 
 
 def data(report: Report, table: Table, places: Sequence[int]) -> str:
-    """Return all rows of a long table as JSON. A cell is a list like :data:`Shown` without empty texts at the end, or
-    only its text.
+    """Return all rows of a long table as JSON. A cell is a list like :data:`Shown`, without trailing empty texts, or
+    just its text.
     """
     return embedded([[_brief(cell) for cell in cells(report, table, row, places)] for row in table.rows])
 
@@ -80,7 +80,7 @@ def is_filtered(column: Column) -> bool:
 
 
 def sort_key(cell: Cell) -> str:
-    """Return the exact number or time for sorting, or an empty text for other cells."""
+    """Return the exact number or time of a cell for sorting, or an empty text for other cells."""
     if isinstance(cell, bool):
         return str(int(cell))
     if isinstance(cell, int | float):
@@ -96,12 +96,12 @@ def kind(cell: Cell) -> str:
 
 
 def is_numeric(table: Table, place: int) -> bool:
-    """Return whether a column contains numbers, so that its heading is aligned right."""
+    """Return whether a column contains numbers. If so, its heading is right-aligned."""
     return any(kind(row[place]) == "number" for row in table.rows)
 
 
 def summed(table: Table) -> str:
-    """Return a caption: the number of rows, shown and not shown, and the columns without values."""
+    """Return a caption with the numbers of shown and omitted rows, and the columns without values."""
     rows = counted(len(table.rows), "row") + (f", and {table.more:,} more that are not shown" if table.more else "")
     empty = [column.heading for place, column in enumerate(table.columns) if place not in table.filled()]
     return f"{rows}. Empty columns: {', '.join(map(visible, empty))}" if empty else rows

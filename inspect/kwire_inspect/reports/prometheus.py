@@ -1,6 +1,6 @@
-"""Requests of clients and refusals by targets in the Prometheus text format (version 0.0.4).
+"""Clients' requests, and targets' refusals, in the Prometheus text format (version 0.0.4).
 
-The names of clients come from the wire, so they are untrusted. They are escaped, and limited in length and number.
+Client names come from the wire, so they are untrusted. They are escaped, and limited in length and number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kwire_inspect.reports.release_support import REFUSED, SEVERITY
 from kwire_inspect.reports.text import visible
 
 MAX_CLIENTS = 1_000
-"""Maximum number of time series with client names for each target. Clients with the most requests are kept."""
+"""Maximum number of time series with client names per target. Clients with the most requests are kept."""
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -36,7 +36,7 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
         refusals[labels] += use.refusals
     clients: Counter[Labels] = Counter()
     refused: Counter[Labels] = Counter()
-    for judgement in judgements:  # these are not rolled up
+    for judgement in judgements:  # these judgements are not rolled up
         name = judgement.target.name
         clients.update({_labels(target=name, verdict=state): 0 for state in SEVERITY})
         worst = (verdicts[0][1].state for verdicts in judgement.rolled_up().by_client().values())
@@ -61,7 +61,7 @@ def _refused(judgement: Judgement) -> Mapping[Labels, int]:
 
 
 def _labels(**texts: str | int | None) -> Labels:
-    """Return the labels as printed, so that names which look the same share a series."""
+    """Return the labels in escaped form, so that names which look the same share a series."""
     return tuple((label, visible("" if text is None else str(text))) for label, text in texts.items())
 
 

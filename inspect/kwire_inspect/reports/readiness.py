@@ -1,4 +1,4 @@
-"""Clients that will break on a release, because it refuses versions that they use [KIP-896, KAFKA-WIRE 2.1].
+"""Clients that will break on a release, because it refuses API versions that they use [KIP-896, KAFKA-WIRE 2.1].
 
 ``readiness(clients(exchanges), "4.1.1")`` returns a report. Its exit code is 1 if a client is refused, and 4 if too
 little was read to rule that out. CLIENTS is small, so its rows are collected and evaluated in plain Python, in
@@ -62,15 +62,15 @@ def readiness(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """Return a report on the clients returned by ``clients()`` that brokers of release ``target`` would break.
+    """Return a report on which of the clients returned by ``clients()`` would break on brokers of release ``target``.
 
-    ``target`` is one of ``releases``, a line such as ``"4.1"``, which stands for its newest known release, or a list
-    of these. An unknown release raises ``UnknownReleaseError``. ``RELEASES.of`` creates a release from a broker's
-    answer.
+    ``target`` is one of ``releases``, a release line such as ``"4.1"``, which stands for its newest known release, or
+    a list of these. An unknown release raises ``UnknownReleaseError``. ``RELEASES.of`` creates a release from a
+    broker's answer.
 
     Several types of input may contain the same requests, so only the highest count is used. ``owners`` names the
-    owners of clients. With ``before``, the clients of an earlier run, the report lists the changes since then. The
-    report begins with its basis. It is INCOMPLETE if less than ``min_coverage`` percent of the bytes or of the
+    owners of clients. If ``before`` contains the clients of an earlier run, the report lists the changes since then.
+    The report begins with its basis. It is INCOMPLETE if less than ``min_coverage`` percent of the bytes or of the
     connections was read.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
@@ -112,8 +112,8 @@ def report_on(
 ) -> Report:
     """Return the report on these uses.
 
-    ``more`` is the number of uses left out. ``unjudged`` is the number of requests that a broker refused without
-    logging their version. ``before`` contains the uses of an earlier run.
+    ``more`` is the number of omitted uses. ``unjudged`` is the number of requests that a broker refused without
+    logging their versions. ``before`` contains the uses of an earlier run.
     """
     uses = owners.named(uses) if owners else list(uses)
     targets = target if isinstance(target, Sequence) else [target]
@@ -144,7 +144,7 @@ def report_on(
 
 
 def _worst_first(targets: Sequence[Release]) -> str:
-    """Return the order in which to keep rows of CLIENTS: rows that all targets accept come last."""
+    """Return the SQL order in which to keep rows of CLIENTS. Rows that all targets accept come last."""
     accepted = " AND ".join(f"({_accepted(target)})" for target in targets)
     return f"CASE WHEN {accepted} THEN 1 ELSE 0 END, api_key, version"
 
@@ -157,7 +157,7 @@ def _accepted(target: Release) -> str:
 
 
 Breaking = Mapping[str, set[Client]]
-"""For each release, the clients that use a version which it refuses although an earlier release accepted it."""
+"""Maps each release to the clients that use a version which it refuses but an earlier release accepted."""
 
 
 def _summary(
@@ -168,7 +168,7 @@ def _summary(
     unjudged: int,
     releases: Releases,
 ) -> Iterator[str]:
-    """Yield sentences on the clients that break, with advice, and on what the report leaves out."""
+    """Yield sentences on the clients that break, with advice, and on the requests that the report omits."""
     clients = judgements[0].by_client()
     if not clients:
         yield "No clients found."
@@ -198,7 +198,7 @@ def _verdict(judgement: Judgement, clients: int, hosts: Addresses) -> str:
 
 
 def _located(client: Client, hosts: Sequence[str]) -> str:
-    """Return the name of a client with its only address, or with the number of its addresses."""
+    """Return the name of a client, with its address, or the number of addresses if there are several."""
     if len(hosts) > 1:
         return f"{client} ({len(hosts):,} addresses)"
     return str(client._replace(host=hosts[0])) if hosts else str(client)
@@ -211,7 +211,7 @@ def _refused_already(judgement: Judgement) -> int:
 def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterator[str]:
     """Yield sentences on how to reach a target without losing a client.
 
-    They name the newest earlier release that refuses no client, and the releases on the way that refuse clients which
+    They name the newest earlier release that refuses no client, and the releases on the way that refuse clients that
     the target accepts.
     """
     name = judgement.target.name
@@ -221,7 +221,7 @@ def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterat
     refused = set(judgement.refused())
     dropped = refused <= breaking.get(
         name, set()
-    )  # other clients are too new for the target and for earlier releases
+    )  # the other clients are too new for the target and for earlier releases
     if refused and dropped and (free := [release for release in earlier if not breaking.get(release)]):
         yield f"The newest release before {name} that refuses none of them is {free[-1]}."
     worse = [release for release in earlier if breaking.get(release, set()) - refused]
@@ -242,9 +242,9 @@ def _breaking(verdicts: Judged, releases: Releases) -> Breaking:
 
 
 def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: Releases) -> Chart | None:
-    """Return a chart of the clients that break on each release, from the last release that refuses none of them.
+    """Return a chart of the clients that break on each release, starting with the last release that refuses none.
 
-    Adjacent releases that refuse the same clients share a bar, but each target has its own.
+    Adjacent releases that refuse the same clients share a bar, but each target has its own bar.
     """
     if not breaking:
         return None
@@ -277,8 +277,8 @@ def _checks(judgement: Judgement) -> Iterator[Check]:
     """Yield a check for each client. It fails if a version is refused, and is open if the verdict is unsure or
     unknown.
 
-    A name contains neither the number of addresses nor, for a client with an id, its address. These change, while CI
-    systems compare checks by name.
+    CI systems compare checks by name, so names must not change between runs. They do not contain the number of
+    addresses or, for a client with an id, its address.
     """
     for client, verdicts in judgement.by_client().items():
         worst = verdicts[0][1].state

@@ -1,7 +1,7 @@
-"""The releases of Kafka that deprecate or refuse an API version, and the verdict of a release on a request, with the
-reason [KIP-896, KAFKA-WIRE 2.1]. Does not need Spark.
+"""The Kafka releases that deprecate or refuse an API version, and a release's verdict on a request, with the reason
+[KIP-896, KAFKA-WIRE 2.1]. Does not need Spark.
 
-Releases are exact, because some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
+Patch releases are distinguished, because some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ that clients also use, such as Fetch, nor administrative APIs, such as UpdateFea
 
 
 def releases_of(package: str) -> Releases:
-    """Return the releases of a generated package. Raises :class:`OptionError` if the package has no releases."""
+    """Return the releases in a generated package. Raises :class:`OptionError` if the package defines none."""
     try:
         return registry(package).releases
     except (ImportError, ValueError) as error:
@@ -68,7 +68,7 @@ def releases_of(package: str) -> Releases:
 
 @cache
 def refused_by(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
-    """Return the releases that refuse a version although an earlier release accepted it, oldest first.
+    """Return the releases that refuse a version that an earlier release accepted, oldest first.
 
     Releases that are too old for the version are not included.
     """
@@ -118,9 +118,9 @@ def _accepts(release: Release, api_key: int, version: int) -> bool:
 
 
 def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool:
-    """Return whether clients that send a version too new for ``api`` also have an older version that it accepts.
+    """Return whether clients that send a version too new for ``api`` also support an older version that it accepts.
 
-    Such clients are assumed to have the versions of the first release with this version, or of the newest release.
+    Assume that they support the versions of the first release with this version, or else of the newest release.
     """
     first = next((release for release in releases.values() if _accepts(release, api_key, version)), releases.newest)
     return api_key in first.apis and first.apis[api_key].accepted.start < api.accepted.stop
@@ -130,8 +130,8 @@ def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool
 class Verdict:
     """A verdict on a request. ``state`` is one of :data:`SEVERITY`. ``reason`` is empty if the state is ok.
 
-    ``first`` is the first release that refuses the version although an earlier release accepted it. ``deprecated`` is
-    the first release that deprecates it.
+    ``first`` is the first release that refuses the version after an earlier release accepted it. ``deprecated`` is
+    the first release that deprecates the version.
     """
 
     state: str
@@ -145,11 +145,11 @@ def judge(
 ) -> Verdict:
     """Return the verdict of ``target``. ``negotiates`` is true if the client was seen to send ApiVersions requests.
 
-    The verdict depends on the versions that a release accepts, not on those that it advertises. For example, 4.x
-    advertises Produce 0-2 but refuses them, and only 4.0.0 refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. If the
-    client negotiates, a version that is too new for the release does no harm, because the client will use a lower
-    one. ``releases`` are the known releases. The target is one of them, unless ``RELEASES.of`` created it from a
-    broker's answer.
+    The verdict depends on the versions that a release accepts, not on the versions that it advertises. For example,
+    4.x advertises Produce 0-2 but refuses them, and only 4.0.0 refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A
+    version that is too new for the release does no harm if the client negotiates, because the client will then use a
+    lower version. ``releases`` are the known releases. The target is one of them, unless ``RELEASES.of`` created it
+    from a broker's answer.
     """
     first = next(iter(refused_by(api_key, version, releases)), None)
     deprecated = next(iter(deprecated_in(api_key, version, releases)), None)
@@ -187,7 +187,7 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
 
 
 def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, str]:
-    """Return the state and reason for a version that a broker does not accept, even if its release is unknown."""
+    """Return the state and reason for a version that a broker does not accept. Its release may be unknown."""
     has = f"accepts {format_range(api.accepted)}" if api and api.accepted else "does not offer this API"
     if api and version < api.accepted.start:
         return REFUSED, f"the broker {has}"
@@ -197,7 +197,7 @@ def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, 
 
 
 def titled(target: Release) -> str:
-    """Return the name of a target with its kind: ``Kafka 4.1.1``, or ``the broker b.example:9092``."""
+    """Return the name of a target with its kind, such as ``Kafka 4.1.1`` or ``the broker b.example:9092``."""
     return f"{'the broker' if target.source == ANSWERED else 'Kafka'} {target.name}"
 
 

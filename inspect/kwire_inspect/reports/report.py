@@ -1,4 +1,4 @@
-"""Reports as data: sentences, small tables, charts and an exit code. Printing and saving them does not need Spark."""
+"""Reports as data: sentences, small tables, charts and an exit code. Printing or saving them does not need Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from kwire.guide import Guide
 
 Cell = str | int | float | bool | datetime | None | tuple[str, ...] | tuple[int, ...]
-"""Cell of a table. Times have a time zone, and ``None`` is shown as an empty cell."""
+"""Value of a table cell. Times have a time zone, and ``None`` is shown as an empty cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Column:
 class Table:
     """A small table, with the most important rows first. ``name`` is part of its file names.
 
-    ``more`` is the number of rows left out. ``empty`` is the text to show instead of a table without rows.
+    ``more`` is the number of omitted rows. ``empty`` is the text to show instead of a table without rows.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Table:
     empty: str = "Nothing."
 
     def with_columns(self, *columns: str | Column) -> Table:
-        """Return this table with other columns. A string becomes a column that has only a name."""
+        """Return this table with other columns. A string becomes a column with only a name."""
         return replace(self, columns=tuple(Column(name) if isinstance(name, str) else name for name in columns))
 
     def with_rows(self, rows: Iterable[Any], more: int = 0) -> Table:
@@ -65,7 +65,7 @@ class Table:
         return [row[index] for row in self.rows]
 
     def filled(self) -> list[int]:
-        """Return the indexes of the columns that have a value in any row."""
+        """Return the indexes of the columns that contain a value in any row."""
         return [
             place for place in range(len(self.columns)) if any(row[place] not in (None, "", ()) for row in self.rows)
         ]
@@ -90,7 +90,7 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A result of a report for CI systems, such as a client in the group of a target.
+    """A report's result for CI systems, such as the verdict on a client. The group is the target.
 
     ``state`` is passed, failed, or skipped if the result is open. ``message`` says why the check did not pass.
     """
@@ -111,7 +111,7 @@ class Report:
 
     ``name`` is the stem of its file names. ``exit_code`` is 0, or 1 if the report requires action. Pages, Markdown
     and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. It reloads itself every
-    ``refresh`` seconds unless that is 0.
+    ``refresh`` seconds unless ``refresh`` is 0.
     """
 
     name: str
@@ -130,10 +130,9 @@ class Report:
         return next(table for table in self.tables if table.name == name)
 
     def link(self, table: Table, row: Sequence[Cell], place: int) -> str:
-        """Return the guide's address for the API in a cell, in the newest version of the row, or for the error in a
-        cell.
+        """Return the guide's address for the API or the error in a cell. An API links to the row's newest version.
 
-        The address is empty for other columns.
+        Return an empty address for other columns.
         """
         names = [column.name for column in table.columns]
         if self.guide is None or not isinstance(text := row[place], str):

@@ -23,7 +23,7 @@ from kwire_inspect.storage.places import regular
 Writer = Callable[[BinaryIO], object]
 
 LIST = "_kwire"
-"""Name of the file that lists all files written to a folder."""
+"""Name of the file that lists all files that were written to a folder."""
 
 
 def write_report(report: Report, folder: str | Path) -> list[Path]:
@@ -114,7 +114,7 @@ def _own(folder: Path, names: Set[str]) -> None:
 
 
 def _put(path: Path, write: Writer) -> Path:
-    """Write to a new file and rename it, so that a killed process leaves no incomplete file. Return the path."""
+    """Write to a new file and rename it, so that a killed process never leaves it incomplete. Return the path."""
     temporary = path.with_name(f".{path.name}.part")
     temporary.unlink(missing_ok=True)
     try:

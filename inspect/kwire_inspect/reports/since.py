@@ -41,7 +41,7 @@ Row = dict[str, Any]
 
 
 class _State(NamedTuple):
-    """The worst verdict, the software and the number of requests of all clients with the same id."""
+    """Worst verdict, software and number of requests of all clients with the same id."""
 
     verdict: str
     software: tuple[str, ...]
@@ -53,7 +53,7 @@ def with_changes(
 ) -> Report:
     """Return the report with a table and a sentence on the changes since ``before``, the uses of an earlier run.
 
-    The earlier run is judged by the same targets, so the changes are due to the clients and not to the releases.
+    The earlier run is judged against the same targets, so all changes are due to clients and not to releases.
     """
     before = list(before)
     rows = [row for now in judgements for row in _changes(Judgement.of(before, now.target, releases), now)]

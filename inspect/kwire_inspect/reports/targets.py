@@ -1,4 +1,4 @@
-"""Targets to compare clients with: a release, a running broker, or a broker's saved answer. Does not need Spark."""
+"""Targets to check clients against: a release, a running broker, or a broker's saved answer. Does not need Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def find_targets(texts: Iterable[str], config: str | None = None, releases: Releases = RELEASES) -> list[Release]:
-    """Return the targets with these names, without duplicates. ``config`` is for brokers. See :func:`find_target`."""
+    """Return the targets with these names, without duplicates. For ``config``, see :func:`find_target`."""
     texts = list(dict.fromkeys(texts))
     if config is not None and not any(":" in text for text in texts):
         raise OptionError("--target-config needs a target HOST:PORT")
@@ -27,11 +27,11 @@ def find_targets(texts: Iterable[str], config: str | None = None, releases: Rele
 
 
 def find_target(text: str, config: str | None = None, releases: Releases = RELEASES) -> Release:
-    """Return the target with this name: a release, a broker at ``HOST:PORT``, or a broker whose answer is in a file.
+    """Return the target with this name: a release, a broker at ``HOST:PORT``, or a file with a broker's answer.
 
     ``config`` is the properties file of a client, for a broker that requires TLS or a login. Raises
     ``UnknownReleaseError`` for an unknown release, ``BrokerError`` if the broker does not answer, and
-    :class:`OptionError` for any other file.
+    :class:`OptionError` for any other kind of file.
     """
     is_address = ":" in text  # 1.1.1.1:9092 is not a release of the line 1.1
     if not is_address and text in releases:
@@ -57,7 +57,7 @@ def warnings(texts: Iterable[str], config: str | None) -> Iterator[str]:
             try:
                 security, (host, _) = Security.from_properties(read_properties(config)), parse_address(text)
             except (OSError, ValueError):
-                continue  # find_target reports it
+                continue  # find_target reports the error
             if warning := security.warning(host, config):
                 yield warning
 

@@ -1,4 +1,4 @@
-"""Prints a report on the terminal: its sentences and tables, without charts."""
+"""Prints the sentences and tables of a report, but not its charts, on the terminal."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ ROWS = 20
 """Maximum number of rows to print for a table. The page and the files contain all rows."""
 WIDEST = 60
 NARROW = 16
-"""Maximum length of texts, in characters, that are not folded. Longer texts are folded between words if necessary."""
+"""Maximum length in characters of texts that are never folded. Longer texts are folded between words if necessary."""
 WORD = 28
-"""Maximum length of words, in characters, that are not folded, unless they would fill a third of the line."""
+"""Maximum length in characters of words that are not folded, unless they would fill a third of the line."""
 GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 
 
 def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
-    """Print a report, with at most ``rows`` rows of each table. Texts are escaped and never interpreted as markup.
+    """Print a report and the first ``rows`` rows of each table. Texts are escaped and never interpreted as markup.
 
-    Columns without values are omitted, and so are columns on the right that do not fit. A note names the latter.
+    Columns without values are omitted. Columns on the right that do not fit are also omitted, but named in a note.
     """
     from rich.text import Text
 
@@ -48,7 +48,7 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
 
 
 def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
-    """Return the widths, in characters, of the columns that fit, by position and from the left. At least one is
+    """Return the width in characters of each column that fits, by position from the left. At least one column is
     returned.
     """
     widths: dict[int, int] = {}
@@ -88,7 +88,7 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    between = (0, GAP - 1, 0, 0)  # the box has a space for a line between columns
+    between = (0, GAP - 1, 0, 0)  # the box uses a space instead of a line between columns
     grid = Grid(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=between, header_style="bold")
     for place, width in widths.items():
         grid.add_column(
@@ -104,7 +104,7 @@ def _grid(table: Table, widths: dict[int, int], rows: int) -> Grid:
 
 
 def _text(column: Column, cell: Cell) -> str:
-    """Return a cell in its brief form: times without fractions of a second, and texts shortened by ``brief``."""
+    """Return a cell in brief form. Times have no fractions of a second, and ``brief`` shortens texts."""
     if isinstance(cell, datetime):
         return time(cell)[: len("2026-01-02 03:04:05")]
     return shown_in(column, cell, WIDEST)

@@ -1,8 +1,8 @@
-"""Cells as text for people. Texts from the wire, such as client ids, are untrusted: they are escaped and shortened.
+"""Cells as text for people. Texts from the wire, such as client ids, are untrusted. They are escaped and shortened.
 
 Python escapes replace all characters that a terminal or browser would not show, or that would change the order or
-look of the surrounding text. Spreadsheets evaluate CSV cells that begin like a formula, even after spaces or marks,
-so such cells get the prefix ``'``.
+appearance of the surrounding text. Spreadsheets evaluate CSV cells that begin like a formula, even after spaces or
+marks, so such cells get the prefix ``'``.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from kwire_rules import printable
 LONGEST = 200
 """Maximum number of characters to show. Files contain the whole text."""
 WHOLE = 1 << 20
-"""Maximum number of characters to show of texts that are not shortened."""
+"""Maximum number of characters to show of a text in a ``whole`` column."""
 _INVISIBLE = (
     r"\x00-\x20\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f"
     r"\u205f-\u206f\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-"""Space, and characters that fonts do not show [Unicode, Default_Ignorable_Code_Point]."""
+"""Space and other characters that fonts do not show [Unicode, Default_Ignorable_Code_Point]."""
 _SIGNS = r"=+\-@\u207a-\u207c\u208a-\u208c\u2212\ufe62\ufe63\ufe66\ufe6b\uff0b\uff0d\uff1d\uff20"
 FORMULA = rf"^(?:[{_INVISIBLE}]*[{_SIGNS}]|[\t\r\n])"
 """Beginning of a text that a spreadsheet may evaluate, as a regular expression for both Python and Java."""
 UNPRINTABLE = r"[\p{Cc}\p{Cf}\p{Co}\p{Z}&&[^ ]]"
-"""Character that :func:`~kwire_rules.printable` escapes, as a regular expression for Java. Unassigned characters are
-not included, because they depend on the version of Unicode.
+"""Characters that :func:`~kwire_rules.printable` escapes, as a regular expression for Java. Unassigned characters are
+not included, because they depend on the Unicode version.
 """
 
 
@@ -49,8 +49,8 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
 
 
 def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell of this column as text for people, in its brief form if it has one, and unshortened if it is
-    whole.
+    """Return a cell of this column as text for people. Use its brief form, if any, and do not shorten texts in a
+    ``whole`` column.
     """
     brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
     return shown(brief, WHOLE if column.whole else longest)
@@ -71,7 +71,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
-    """Return texts separated by commas: all of them, or the first few and the number of the rest.
+    """Return texts separated by commas: all of them, or the first few and the number of the others.
 
     >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
     ('Produce, Fetch', 'Produce, Fetch and 2 more')
@@ -106,7 +106,7 @@ def file_name(path: str) -> str:
 
 
 def label(text: str, longest: int = 28) -> str:
-    """Return a short label for a chart axis, with the beginning and the end of the text, because names often differ
+    """Return a short label for a chart axis. It keeps the beginning and end of the text, because names often differ
     there.
     """
     text = visible(text)
@@ -114,7 +114,7 @@ def label(text: str, longest: int = 28) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text, with four digits, or as an integer from 1,000 on. NaN becomes an empty text.
+    """Return a number as text, with four digits, or as an integer if it is at least 1,000. NaN becomes an empty text.
 
     >>> [number(0.0), number(12.3456), number(123456.7), number(1e-7), number(float("nan"))]
     ['0', '12.35', '123457', '1e-07', '']
@@ -125,7 +125,7 @@ def number(value: float) -> str:
 
 
 def in_utc(moment: datetime) -> datetime:
-    """Return the time in UTC. Spark returns naive local times to Python, whatever the time zone of the session."""
+    """Return the time in UTC. Spark returns naive local times to Python, whatever the session's time zone."""
     return moment.astimezone(UTC)
 
 

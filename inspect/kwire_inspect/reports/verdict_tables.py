@@ -1,4 +1,4 @@
-"""The tables of the readiness report: the verdicts of one or more targets on clients, also by owner."""
+"""The tables of the readiness report: the verdicts of targets on clients, and the number of clients by owner."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ UPGRADED = "Requests between brokers and controllers do not affect the verdict, 
 FROM_METRICS = " (from metrics, by software only)"
 INPUT_KIND = Column("input_kind", comment="Types of input.")
 NOBODY = "(nobody)"
-"""Owner of clients without an owner, as named in the table of owners."""
+"""Name in the table of owners for clients without an owner."""
 
 
 def refused_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
-    """Return a table with a row for each client, API and target that refuses a version of the API."""
+    """Return a table of refused API versions, with one row per client, API and target."""
     title = f"Refused by {', '.join(judgement.target.name for judgement in judgements)}"
     return _table("refused", title, judgements, {REFUSED}, hosts, "No client uses a refused version.")
 
 
 def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
-    """Return a table with a row for each client, API and target with versions that are neither refused nor simply
-    accepted.
+    """Return a table of API versions that are neither refused nor simply accepted, with one row per client, API and
+    target.
     """
     states = set(SEVERITY) - {REFUSED, OK}
     return _table("doubtful", "Deprecated, unknown or unsure", judgements, states, hosts, "None.")
@@ -50,10 +50,10 @@ def doubtful_table(judgements: Sequence[Judgement], hosts: Addresses) -> Table:
 def _table(
     name: str, title: str, judgements: Sequence[Judgement], states: set[str], hosts: Addresses, empty: str
 ) -> Table:
-    """Return a table with a row for each client, API and target that has uses in one of ``states``.
+    """Return a table of uses in one of ``states``, with one row per client, API and target.
 
-    The most important columns are on the left, because terminals have room for only a few. ``state`` is omitted if
-    the title says it, and ``target`` if there is only one.
+    The most important columns are on the left, because terminals have room for only a few columns. ``state`` is
+    omitted if the title says it, and ``target`` is omitted if there is only one.
     """
     rows = []
     for judgement in judgements:
@@ -89,7 +89,7 @@ def _table(
 
 
 def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
-    """Return the cells that identify a client, with its only address, or the number of its addresses."""
+    """Return the cells that identify a client, with its address, or the number of addresses if there are several."""
     cells: dict[str, Cell] = dict(zip([*(column.name for column in WHO), OWNER.name], client, strict=True))
     known = hosts[client]
     only = {ADDRESS.name: known[0]} if len(known) == 1 else {}
@@ -97,8 +97,8 @@ def _who(client: Client, hosts: Addresses) -> dict[str, Cell]:
 
 
 def _cells(key: int, bad: Judged, group: Judged, target: Release) -> dict[str, Cell]:
-    """Return the cells for ``group``, all uses of an API by a client. ``bad`` contains the uses in the states to
-    show.
+    """Return the cells for ``group``, which contains all uses of an API by a client. ``bad`` contains the uses whose
+    state is shown.
     """
     api = target.apis.get(key)
     (worst, verdict), *_ = bad
@@ -126,7 +126,7 @@ def _earliest(releases: Iterable[str | None]) -> str | None:
 
 
 def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) -> Table:
-    """Return a table with a row for each client, with each target's worst verdict. The worst client comes first."""
+    """Return a table with one row per client, with each target's worst verdict. The worst client comes first."""
     shape = Table("clients", "Clients", empty="No clients found.").with_columns(
         WHO[0], ADDRESS, ADDRESSES, *WHO[2:], *_verdict_columns(judgements)
     )
@@ -134,7 +134,7 @@ def clients_table(judgements: Sequence[Judgement], more: int, hosts: Addresses) 
 
 
 def addresses_table(judgements: Sequence[Judgement], more: int) -> Table:
-    """Return a table with a row for each client and address, from judgements that are not rolled up."""
+    """Return a table with one row per client and address, from judgements that are not rolled up."""
     shape = Table("addresses", BY_ADDRESS, note="Each verdict covers the requests from one address.").with_columns(
         *WHO, *_verdict_columns(judgements)
     )
@@ -179,8 +179,8 @@ def _refused(verdicts: Judged) -> Iterable[Use]:
 
 
 def between_table(judgements: Sequence[Judgement]) -> Table:
-    """Return a table of the requests that brokers and controllers send to each other, with a row per API, state and
-    target.
+    """Return a table of the requests that brokers and controllers send to each other, with one row per API, state
+    and target.
     """
     shape = Table("between-brokers", "Between brokers", note=UPGRADED, empty="No such requests found.").with_columns(
         *([TARGET] if len(judgements) > 1 else []),
@@ -211,7 +211,7 @@ def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release
 
 
 def owners_table(judgements: Sequence[Judgement]) -> Table:
-    """Return a table with a row for each owner: the number of its clients, and the number that each target refuses.
+    """Return a table with one row per owner, with the number of clients and the number that each target refuses.
 
     Owners with the most refused clients come first.
     """

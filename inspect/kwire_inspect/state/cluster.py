@@ -1,4 +1,4 @@
-"""The cluster as its controller sees it: topics, brokers, configurations, ACLs and users from metadata records.
+"""The controller's view of the cluster: topics, brokers, configurations, ACLs and users from metadata records.
 
 The records of a metadata transaction take effect when it ends, or never if it is aborted [KIP-868].
 """
@@ -26,7 +26,7 @@ from kwire_kafka.enums import (
 )
 
 SAME_LEADER = -2
-"""Value of ``leader`` in a PartitionChangeRecord if the leader is unchanged. Null lists are unchanged too."""
+"""Value of ``leader`` in a PartitionChangeRecord for an unchanged leader. Null lists are also unchanged."""
 _LISTS = ("isr", "replicas", "adding_replicas", "removing_replicas", "eligible_leader_replicas", "last_known_elr")
 
 Row = dict[str, Any]
@@ -120,7 +120,7 @@ class Acls(Cluster):
 
 
 class ScramUsers(Cluster):
-    """User names and iterations, without salts or keys."""
+    """Names and iteration counts of users, without salts or keys."""
 
     def rows(self) -> Iterator[Row]:
         for (name, kind), user in self.users.items():

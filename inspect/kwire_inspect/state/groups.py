@@ -1,4 +1,4 @@
-"""Groups of all four types and their members, as the group coordinator sees them after loading a partition."""
+"""The group coordinator's view of groups and members after it has loaded a partition, for all four group types."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MEMBER_STATES: Mapping[str, type[ConsumerMemberState] | type[StreamsMemberState]
     "share": ConsumerMemberState,
     "streams": StreamsMemberState,
 }
-"""Enum of member states for each group type."""
+"""Enum of the member states of each group type."""
 
 _NAMES = re.compile(
     r"(?P<type>Consumer|Share|Streams)Group"
@@ -31,7 +31,7 @@ _NAMES = re.compile(
 
 @dataclass(slots=True)
 class Group:
-    """A group and its record values. For a classic group, ``metadata`` contains all values."""
+    """A group and its record values. For a classic group, all values are in ``metadata``."""
 
     kind: str
     metadata: Any = None
@@ -78,7 +78,7 @@ class Groups:
             group = self._groups[key.group] = Group(CLASSIC)
             group.metadata = value
         elif key.group in self._groups and self._groups[key.group].kind == CLASSIC:
-            del self._groups[key.group]  # a tombstone does not delete a group that has since changed its type
+            del self._groups[key.group]  # a tombstone does not delete a group whose type has since changed
 
     def _modern(self, kind: str, part: str, key: Any, value: Any) -> None:
         group = self._groups.get(key.group_id)
@@ -132,8 +132,7 @@ def _details(group: Group) -> dict[str, Any]:
 
 
 def _state(group: Group) -> str:
-    """Return the name of the state that the coordinator gives the group after loading. Share groups never
-    reconcile."""
+    """Return the name of the group's state after the coordinator has loaded it. Share groups never reconcile."""
     if group.kind == CLASSIC:
         return "Stable" if group.metadata is not None and group.metadata.members else "Empty"
     if not group.members:
@@ -169,7 +168,7 @@ def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
 
 
 def _embedded(member: Any) -> dict[str, Any]:
-    """Return the subscription and assignment, which use the embedded consumer protocol [KAFKA-WIRE 40]."""
+    """Return the subscription and assignment, decoded from the embedded consumer protocol [KAFKA-WIRE 40]."""
     columns: dict[str, Any] = {}
     try:
         if member.subscription:

@@ -16,7 +16,7 @@ _TIMES = range(253_402_300_800_000)
 
 
 def moment(milliseconds: int) -> datetime | None:
-    """Return the time of a timestamp, or ``None`` for -1 and for times after the year 9999."""
+    """Return a timestamp as a time, or ``None`` for -1 and for times after the year 9999."""
     return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
@@ -26,14 +26,14 @@ def topic_id(value: Any) -> str | None:
 
 
 def state_name(states: type[ProtocolEnum], value: int) -> str:
-    """Return a state as Kafka's tools print it: ``PrepareCommit`` for ``PREPARE_COMMIT``, or ``unknown 99`` for an
-    unknown number."""
+    """Return a state as Kafka's tools print it, such as ``PrepareCommit`` for ``PREPARE_COMMIT``. Return a text such
+    as ``unknown 99`` for an unknown number."""
     words = states.name_of(value).split("_")
     return "".join(word.capitalize() for word in words) or f"unknown {value}"
 
 
 class CommittedOffsets(OffsetHistory[Logged]):
-    """The last offsets committed by each group of a partition."""
+    """The last offsets that each group of a partition committed."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for (group, topic, partition), row in self.committed.items():

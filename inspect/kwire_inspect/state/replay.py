@@ -1,4 +1,4 @@
-"""Replays partitions of internal topics. Sorted RECORDS become the rows of a ``State``, or the skipped records.
+"""Replays partitions of internal topics. Converts sorted RECORDS to the rows of a ``State``, or to skipped records.
 
 Accepts and yields Arrow batches, for use with ``DataFrame.mapInArrow``.
 """
@@ -39,13 +39,13 @@ class Logged(NamedTuple):
 
 
 class State(Protocol):
-    """State that results from the records of a partition."""
+    """State that is derived from the records of a partition."""
 
     def add(self, row: Logged) -> None:
         """Apply the next record."""
 
     def rows(self) -> Iterable[dict[str, Any]]:
-        """Return the rows of the state after the records added so far."""
+        """Return the rows of the state, based on the records added so far."""
 
 
 class Several:
@@ -66,7 +66,7 @@ class Several:
 def snapshot_end(source: str) -> int | None:
     """Return the end offset of a snapshot (exclusive), or ``None`` for a log segment.
 
-    Return -1 for the snapshot that is written when storage is formatted.
+    Return -1 for the snapshot that is written when the storage is formatted.
     """
     file = log_file(source)
     if not isinstance(file, Checkpoint):
@@ -83,8 +83,8 @@ def replay(
     """Yield the rows of a new state for each partition of a topic.
 
     The records must be sorted by partition. Within a partition, snapshots come first, oldest to newest, followed by
-    the log in order of offset. Each snapshot resets the state, since it is complete. Log records that the last
-    snapshot covers are skipped. A record that occurs in two replicas counts once.
+    the log in offset order. Each snapshot resets the state, since it is complete. Log records that the last snapshot
+    covers are skipped. A record that occurs in two replicas is applied once.
     """
     partition, source, state, last = None, None, new(), -1
     end: int | None = None
@@ -109,7 +109,7 @@ def undecodable_records(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that a replay skips, with the columns of ``UNDECODABLE``.
 
-    The reason may also be that a record was too large to read.
+    They include records that were too large to read.
     """
     for batch in batches:
         undecodable = [
@@ -127,8 +127,8 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator
 
 
 def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
-    """Return a row of RECORDS with its record decoded. Never raises: ``record.reason`` says why a record cannot be
-    decoded."""
+    """Return a row of RECORDS with its record decoded. If it cannot be decoded, no error is raised, and
+    ``record.reason`` says why."""
     given = row["topic"], row["key"], row["value"]
     record = decode_record(protocol, *given, LIKE_KAFKA, control=row["control"], max_decoded=MAX_DECODED)
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)

@@ -1,4 +1,4 @@
-"""Progress of share groups in partitions, as the share coordinator sees it after loading [KIP-932]."""
+"""The share coordinator's view of the progress of share groups in partitions, after loading [KIP-932]."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Batch = tuple[int, int, int, int]
 
 
 class ShareStates:
-    """State of each group in each partition. Snapshots replace the state, updates change it, and tombstones delete
-    it."""
+    """State of each share group in each partition. Snapshots replace the state, updates change it, and tombstones
+    delete it."""
 
     def __init__(self) -> None:
         self._states: dict[Place, dict[str, Any]] = {}
@@ -51,7 +51,7 @@ class ShareStates:
 
 
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
-    """Return batches without overlaps, from ``start`` on, with adjacent batches of the same kind merged.
+    """Return batches without overlaps or offsets below ``start``. Merge adjacent batches in equal states.
 
     Where batches overlap, the higher delivery count wins, then the higher delivery state. The coordinator's
     ``PersisterStateBatchCombiner`` gives the same result, but merges slightly fewer adjacent batches.
@@ -85,7 +85,7 @@ def _state(value: Any) -> dict[str, Any]:
 
 
 def _updated(old: dict[str, Any], value: Any) -> dict[str, Any]:
-    """Return the state after an update. A start offset or leader epoch of -1 means that it is unchanged."""
+    """Return the state after an update. In an update, a start offset or leader epoch of -1 means "unchanged"."""
     start = old["start_offset"] if value.start_offset == -1 else value.start_offset
     leader_epoch = old["leader_epoch"] if value.leader_epoch == -1 else value.leader_epoch
     batches = combined([*old["batches"], *_batches(value)], start)

@@ -213,7 +213,7 @@ class _Record:
 
 
 def _int16(version: int | None) -> int | None:
-    """Return the version, or ``None`` if it is out of range. A varint can be any number. The reason contains it."""
+    """Return the version, or ``None`` if it is not an int16. A varint can be any number. The reason contains it."""
     return version if version is not None and -(2**15) <= version < 2**15 else None
 
 

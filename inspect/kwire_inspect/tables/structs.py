@@ -173,7 +173,7 @@ def with_columns(
 
 
 def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
-    """Return a schema with the remaining columns, then ``reason`` unless it is one of them, then the new columns."""
+    """Return a schema of the remaining columns, then ``reason`` unless it is one of them, then the new columns."""
     gone = {*replaced, "problem", *(field.name for field in fields)}
     kept = [field for field in schema if field.name not in gone]
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
