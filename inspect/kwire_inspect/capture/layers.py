@@ -1,4 +1,4 @@
-"""Readers of the headers before TCP: link layers, IP and tunnels.
+"""Reads the headers before TCP: link layers, IP and tunnels.
 
 The link layers are Ethernet with VLAN tags, LLC, Linux cooked, PPP, PPPoE and MPLS. The tunnels are GRE with ERSPAN,
 VXLAN, Geneve, EtherIP, and IP in IP. A layer is a function that reads its header and returns the name of the next
@@ -27,7 +27,7 @@ ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
 MIN_TYPE = 0x0600
 """Minimum EtherType. A smaller number in the same field is the payload size in bytes [IEEE 802.3]."""
 PPP_CONTROL = 0x4000
-"""First number of the PPP protocols that control the link."""
+"""Lowest PPP protocol number above those of network-layer protocols [RFC 1661]."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
 EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
 MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
@@ -40,7 +40,7 @@ INSTANCE, GPE = 0x08, 0x04
 """VXLAN flags: the network identifier is valid, and the fourth byte is the protocol number."""
 GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
 CARRYING_PORTS = {1701: "L2TP", 2152: "GTP", 3544: "Teredo", 4500: "ESP", 4754: "GRE", 5247: "CAPWAP", 6080: "GUE"}
-"""UDP ports registered with IANA for encapsulations that are not read."""
+"""UDP ports registered with IANA for unsupported encapsulations."""
 WIREGUARD = {b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0", b"\4\0\0\0"}
 WIREGUARD_PORT = 51820
 CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
@@ -102,7 +102,7 @@ def _cooked(walk: Walk, at: int) -> str:
 
 
 def loopback(walk: Walk) -> str:
-    """Skip the four-byte address family, which operating systems number differently."""
+    """Skip the four-byte address family, whose values depend on the operating system."""
     walk.take(4)
     return "ip"
 
@@ -128,7 +128,7 @@ def pppoe(walk: Walk) -> str:
 
 
 def ppp(walk: Walk) -> str:
-    """Read a protocol number of one or two bytes [RFC 1661], after any address and control fields [RFC 1662]."""
+    """Read a PPP protocol number of one or two bytes [RFC 1661], after any address and control fields [RFC 1662]."""
     if walk.buffer[walk.at : walk.at + 2] == b"\xff\x03":
         walk.take(2)
     at = walk.take(1)
@@ -173,8 +173,8 @@ def looks_like_ip(walk: Walk, at: int) -> bool:
 class FragmentError(Exception):
     """Raised when a walk reaches a fragment.
 
-    ``number`` identifies the packet, ``at`` is the byte offset of the fragment in it, and ``last`` marks the last
-    fragment.
+    ``number`` identifies the packet, ``at`` is the byte offset of the fragment in the packet, and ``last`` says
+    whether it is the last fragment.
     """
 
     def __init__(self, number: int, at: int, *, last: bool) -> None:
@@ -183,7 +183,7 @@ class FragmentError(Exception):
 
 
 def ip(walk: Walk) -> str:
-    """Return the IP layer whose version is in the first byte."""
+    """Return the layer for the IP version in the first byte."""
     kind = walk.buffer[walk.take(1)] >> 4
     walk.at -= 1
     if kind not in (4, 6):
@@ -233,7 +233,7 @@ def after_ip(walk: Walk) -> str:
     if walk.protocol == FRAGMENT and len(walk.ends) > 8:
         at = walk.take(8)
         walk.protocol, fragment = walk.buffer[at], walk.number(at + 2)
-        if fragment & 0xFFF9:  # otherwise the packet has only this fragment
+        if fragment & 0xFFF9:  # otherwise this fragment is the whole packet
             number = int.from_bytes(walk.buffer[at + 4 : at + 8], "big")
             raise FragmentError(number, fragment & 0xFFF8, last=not fragment & 1)
         return "protocol"
@@ -250,7 +250,7 @@ def extension(walk: Walk) -> str:
 
 
 def gre(walk: Walk) -> str:
-    """Read a GRE header [RFC 2784, RFC 2890]. Version 1 belongs to PPTP [RFC 2637]."""
+    """Read a GRE header [RFC 2784, RFC 2890]. PPTP uses version 1 [RFC 2637]."""
     walk.enter("GRE")
     at = walk.take(4)
     flags, kind = walk.number(at), walk.number(at + 2)
@@ -292,7 +292,7 @@ def etherip(walk: Walk) -> str:
 
 
 def udp(walk: Walk) -> str:
-    """Recognize UDP tunnels by their headers. On a tunnel's own port, fewer header fields have to match."""
+    """Recognize UDP tunnels by their headers. On a tunnel's own port, fewer header fields must match."""
     at = walk.take(8)
     source, target = walk.number(at), walk.number(at + 2)
     if target in TUNNEL_PORTS and walk.stop < min(walk.at + 8, walk.end):

@@ -25,7 +25,7 @@ SIZES = {1: 4, 2: 16}
 
 
 def address_names(paths: Sequence[str]) -> dict[str, str]:
-    """Return the first name of each address in the captures. Skip unreadable files, which packet readers report."""
+    """Return the first name of each address, by address. Skip unreadable files, which the packet readers report."""
     return _first(pair for names in map_inputs(_of_file, paths) for pair in names.items())
 
 
@@ -80,7 +80,7 @@ def _number(data: bytes, at: int, order: str) -> int:
 
 
 def _size(data: bytes, at: int, order: str) -> int:
-    """Return the size in bytes of the block at ``at``, or 0 unless it is complete."""
+    """Return the size in bytes of the block at ``at``, or 0 if the block is incomplete or invalid."""
     if not 0 <= at <= len(data) - 12:
         return 0
     size = _number(data, at + 4, order)

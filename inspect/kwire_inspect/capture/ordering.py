@@ -1,11 +1,11 @@
 """Puts the bytes of a connection in order, despite lost, repeated and late packets [RFC 9293].
 
 A capture differs from the traffic that the two ends saw. It may begin late, lack packets that arrived, and repeat or
-reorder packets. The acknowledgements of the other side show which bytes arrived.
+reorder packets. Acknowledgements from the other side show which bytes arrived.
 
-A packet is delivered when it continues its direction and all data that it acknowledges has been delivered, so a
-response never comes before its request. Packets wait for missing data up to a limit, after which the missing data
-becomes a gap.
+A packet is delivered when the data before it and all data that it acknowledges have been delivered. A response
+therefore never comes before its request. Packets wait for missing data up to a limit. Beyond the limit, the missing
+data is reported as a gap.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 MASK: Final = 0xFFFFFFFF
 HALF: Final = 1 << 31
 FAR: Final = 1 << 30
-"""Maximum window size in bytes [RFC 7323]. A packet farther away belongs to another connection."""
+"""Maximum window size in bytes [RFC 7323]. A packet at a greater distance belongs to another connection."""
 PieceKind = Literal["data", "gap", "closed"]
 MAX_BYTES: Final = 4 << 20
 MAX_PACKETS: Final = 1000
-"""Maximum number of bytes, and of packets, that wait on a connection."""
+"""Maximum number of waiting bytes, and of waiting packets, in a connection."""
 PACKET_SIZE: Final = 512
-"""Approximate memory of a packet in bytes, without its data."""
+"""Approximate memory use of a packet in bytes, excluding its data."""
 PATIENCE: Final = 1.0
 """Maximum time, in seconds, that a packet waits for bytes that the other side has already received."""
 
@@ -50,7 +50,7 @@ class TcpStream:
 
     ======  ==================================================================================
     isn     initial sequence number, if a SYN was seen
-    first   count of the first byte that could have been delivered
+    first   count of the first byte to deliver
     next    count of the next byte to deliver
     heard   first acknowledgement from the other side, as a sequence number
     acked   end of the bytes that the other side has received; a sequence number while next is unknown
@@ -71,9 +71,9 @@ class TcpStream:
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
         """Begin this direction with its first packet, which contains ``size`` bytes starting at ``seq``.
 
-        Earlier bytes that the other side does not yet have are missing if the handshake was captured. Otherwise they
-        were sent before the capture. A single byte that the other side already has is a keep-alive probe [RFC 9293,
-        3.8.4].
+        If the handshake was captured, bytes before ``seq`` that the other side had not acknowledged are missing.
+        Otherwise, they were sent before the capture began. A single byte that the other side had already acknowledged
+        is a keep-alive probe [RFC 9293, 3.8.4].
         """
         start = seq
         if self.heard is not None:
@@ -85,7 +85,7 @@ class TcpStream:
             self.acked = unwrapped(self.acked & MASK, start)
 
     def acknowledge(self, ack: int) -> None:
-        """Note an acknowledgement from the other side. Ignore it if it is out of range."""
+        """Record an acknowledgement from the other side, unless it is out of range."""
         if self.acked is None:
             self.heard = ack
             self.acked = ack if self.next is None else unwrapped(ack, self.next)
@@ -95,7 +95,7 @@ class TcpStream:
             self.acked = count
 
     def missed_by(self, packet: Packet) -> int:
-        """Return the number of undelivered bytes here that a packet of the other direction acknowledges."""
+        """Return the number of undelivered bytes in this direction that a packet from the other side acknowledges."""
         if self.next is None or not packet.flags & ACK:
             return 0
         size = (packet.ack - self.next) & MASK
@@ -115,7 +115,7 @@ class TcpStream:
         return max(end - self.next, 0)
 
     def missing_at_end(self, *, closing: bool) -> int:
-        """Return the number of bytes missing at the end that the other side has received.
+        """Return the number of bytes that are missing at the end, although the other side has received them.
 
         The last byte is assumed to be a FIN, and is not counted, if the connection was ``closing`` or only one byte
         is missing.
@@ -187,9 +187,9 @@ class Piece:
 class Ordering:
     """Orders the packets of both directions of a connection.
 
-    In the ``forward`` direction, packets have the connection's own key. ``waiting`` is the number of packets that
-    wait in both directions. ``time`` is the time of the last delivery, in seconds since the epoch. ``source`` and
-    ``position`` locate the last packet. ``closing`` is the direction that ended first.
+    ``forward`` is the direction of packets with the key of the ``TcpConnection``. ``waiting`` is the number of
+    waiting packets in both directions. ``time`` is the time of the last delivery, in seconds since the epoch.
+    ``source`` and ``position`` locate the last packet. ``closing`` is the first direction to send a FIN or a reset.
     """
 
     __slots__ = (
@@ -232,7 +232,7 @@ class Ordering:
 
     @property
     def held(self) -> int:
-        """Approximate memory of the waiting packets, in bytes."""
+        """Approximate memory use of the waiting packets, in bytes."""
         return self._bytes + PACKET_SIZE * self.waiting
 
     def give_up(self) -> list[Piece]:
@@ -256,7 +256,7 @@ class Ordering:
         return (self.forward, self.backward), (self.backward, self.forward)
 
     def _take(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> None:
-        """Record the sequence numbers of a packet, and let it wait if it has new data."""
+        """Record the sequence numbers of a packet. Add it to the waiting packets if it has new data."""
         size = length(packet)
         if lane.next is None:
             lane.begin_at(seq, size, handshake=self.connection.complete)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 
 ALWAYS, NEVER = float("-inf"), float("inf")
 MORE: Final = 0x20
-"""IPv4 flag for more fragments. The first fragment of a packet has it, and does not contain the whole TCP packet."""
+"""IPv4 flag for more fragments. The first fragment of a packet has this flag, and contains only a part of the TCP
+packet.
+"""
 LONGEST: Final = 1 << 20
-"""Maximum number of bytes to read from a packet: twice the size to which network cards merge packets."""
+"""Maximum number of bytes to read from a packet: twice the maximum size of packets merged by network cards."""
 BEGINNING = 64
-"""Number of bytes that identify the format of a file. Decompression may yield fewer at first."""
+"""Number of bytes to read before identifying the format of a file. Decompression may yield fewer at first."""
 Block = list[Packet | Broken]
 """Consecutive packets of a file, and the file's problems."""
 
@@ -36,9 +38,10 @@ def file_packets(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Packet | Broken]:
-    """Yield the TCP packets of a file from ``start`` up to but excluding ``end``, and the file's problems.
+    """Yield the TCP packets of a file, and the file's problems.
 
-    Packets whose keys are in ``passed`` are skipped as fast as possible. The set may grow during the iteration.
+    ``start`` and ``end`` select the packets from ``start`` up to but excluding ``end``, in seconds since the epoch.
+    Packets with keys in ``passed`` are skipped as early as possible. The set may grow during the iteration.
     ``secrets`` is called with each key log in the file.
     """
     for block in file_blocks(path, passed, start, end, secrets):
@@ -48,7 +51,7 @@ def file_packets(
 def file_blocks(
     path: str, passed: AbstractSet[bytes], start: float, end: float, secrets: Secrets | None
 ) -> Iterator[Block]:
-    """Yield the items of ``file_packets`` in blocks, each from about 128 KB of the file. No block is empty."""
+    """Yield the items of ``file_packets`` in non-empty blocks, each from about 128 KB of the file."""
     report = Report(path, secrets)
     with closing(Window(path)) as window:
         sieve = Sieve(report, passed, start, end)
@@ -65,9 +68,9 @@ def file_blocks(
 
 
 class Sieve(Taker):
-    """Collects the TCP packets of a file, except those to skip.
+    """Collects the TCP packets of a file, except the skipped packets.
 
-    ``has_tcp`` says whether the file has any TCP packet, including skipped packets.
+    ``has_tcp`` says whether the file contains any TCP packets, including skipped packets.
     """
 
     __slots__ = (
@@ -83,7 +86,7 @@ class Sieve(Taker):
     )
 
     def __init__(self, report: Report, passed: AbstractSet[bytes], start: float, end: float) -> None:
-        self._unwrapper: Unwrapper | None = None  # most files have no packet that needs it
+        self._unwrapper: Unwrapper | None = None  # most files do not need one
         self._report = report
         self._path = report.source
         self._passed = passed
@@ -99,7 +102,7 @@ class Sieve(Taker):
         return found
 
     def close(self) -> Block:
-        """Return the packets that the end of the file completes, and the remaining problems."""
+        """Return the packets that still wait for fragments at the end of the file, and the remaining problems."""
         last: Block = []
         if self._unwrapper is not None:
             self._unwrapper.has_tcp |= self.has_tcp
@@ -183,7 +186,7 @@ def capture_blocks(
     end: float = NEVER,
     secrets: Secrets | None = None,
 ) -> Iterator[Block]:
-    """Yield blocks with the TCP packets of all files, in order of time, and with the problems of the files.
+    """Yield blocks that contain the TCP packets of all files, in order of time, and the problems of the files.
 
     For the other arguments, see ``file_packets``.
     """
@@ -211,7 +214,7 @@ class _Reader:
         return not self._next
 
     def until(self, time: float) -> Iterator[Block]:
-        """Yield blocks with the next packet and all packets up to ``time``."""
+        """Yield blocks that contain the next packet and all later packets up to ``time``."""
         skipped = 1
         while self._next:
             block = self._next

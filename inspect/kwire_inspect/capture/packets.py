@@ -1,11 +1,11 @@
 """TCP packets, and the evidence in them about the two ends of a connection.
 
-In the frames read here, TCP follows IP directly: Ethernet with VLAN tags, Linux cooked, loopback and raw IP. For the
-link types, see https://www.tcpdump.org/linktypes.html.
+This module reads only frames in which TCP follows IP directly: Ethernet with any VLAN tags, Linux cooked captures,
+loopback and raw IP. The link types are listed at https://www.tcpdump.org/linktypes.html.
 
 Handshakes show which end is the server. Without a handshake there are only hints: the handshake of another connection
 with the same address and port, an end with many peers, and Kafka's usual ports. A lower port is not a hint, because
-brokers listen on mapped ports and node ports, which are higher than their clients' ports.
+the mapped ports and node ports of brokers can be higher than their clients' ports.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TAGS: Final = (0x8100, 0x88A8, 0x9100)
 PLAIN: Final = 0x45
 """First byte of an IPv4 header without options."""
 FRAGMENTED: Final = 0x3F
-"""Bits in the flags byte of IPv4 that only fragments have. The next byte may be 0 in any packet."""
+"""Bits of the IPv4 flags byte that are set only in fragments. The next byte holds the rest of the fragment offset."""
 U32: Final = 0xFFFFFFFF
 _ENDS = struct.Struct(">HH").unpack_from
 NAMES = {
@@ -57,9 +57,9 @@ NAMES = {
 USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8))
 """Ports of brokers and controllers in examples, container images and most installations."""
 MANY = 3
-"""Minimum number of peers of a server, and minimum ratio to the number of peers of the other end."""
+"""Minimum number of peers of a server, and minimum ratio of this number to the client's number of peers."""
 MAX_ENDS = 1 << 16
-"""Maximum number of ends to keep, at 200 bytes each."""
+"""Maximum number of ends to keep. Each needs about 200 bytes."""
 
 
 @mypyc_attr(acyclic=True)
@@ -67,9 +67,9 @@ MAX_ENDS = 1 << 16
 class Packet:
     """A TCP packet, or the captured part of it.
 
-    ``key`` is the source address, target address, source port and target port, as encoded in the packet. ``data`` is
-    the captured part of the payload, and ``missing`` the number of payload bytes that were not captured. ``source``
-    and ``position`` locate the packet in a file.
+    ``key`` contains the source and destination addresses and then the ports, as encoded in the packet. ``data`` is
+    the captured part of the payload, and ``missing`` is the number of payload bytes that were not captured.
+    ``source`` and ``position`` locate the packet in a file.
     """
 
     key: bytes
@@ -116,7 +116,7 @@ def reverse(key: bytes) -> bytes:
 
 
 def ports_of(key: bytes) -> tuple[int, int]:
-    """Return the source port and the target port in a key."""
+    """Return the source and destination ports in a key."""
     source, target = _ENDS(key, len(key) - 4)
     return source, target
 
@@ -159,11 +159,12 @@ def packet(
 class Link:
     """A link type.
 
-    ``layer`` names its layer in ``unwrapping``. ``header`` is the header size in bytes, and ``typed`` the offset of
-    the EtherType in the header, or -1. Packets of links whose ``header`` is -1 are always unwrapped.
+    ``layer`` is the name of its layer in ``unwrapping``. ``header`` is the header size in bytes, or -1 if packets
+    must always be unwrapped. ``typed`` is the byte offset of the EtherType in the header, or -1 if there is no
+    EtherType.
 
-    Operating systems number the address families in loopback headers differently, so the IP version is read from the
-    IP header.
+    The address families in loopback headers depend on the operating system, so the IP version is read from the IP
+    header.
     """
 
     __slots__ = ("header", "layer", "typed")
@@ -212,14 +213,15 @@ LINKS = {
 
 
 def link_of(number: int) -> Link:
-    """Return the link type with this number. The layer of an unsupported link type is only a description."""
+    """Return the link type with the given number. For an unsupported link type, ``layer`` is only a description."""
     return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))
 
 
 class Servers:
     """Learns which ends are servers from the first packet between each pair of ends.
 
-    All shares of a capture learn the same. ``ports`` are the given server ports.
+    Tasks that read different shares of a capture reach the same conclusions. ``ports`` contains the server ports that
+    the user has given.
     """
 
     __slots__ = ("_asked", "_others", "ports")
@@ -243,13 +245,14 @@ class Servers:
             self._asked.add(source if packet.flags & ACK else target)
 
     def asked(self, key: bytes) -> bool | None:
-        """Return whether the client sends packets with this key, according to the given ports, or ``None`` if they do
-        not decide.
+        """Return whether packets with this key come from the client, according to the given ports.
+
+        Return ``None`` if both or neither of its ports were given.
         """
         return _only(*(port in self.ports for port in ports_of(key)))
 
     def hint(self, key: bytes) -> bool | None:
-        """Return whether the client probably sends packets with this key, or ``None`` without hints."""
+        """Return whether packets with this key probably come from the client, or ``None`` if there are no hints."""
         source, target = ends_of(key)
         is_asked = _only(source in self._asked, target in self._asked)
         if is_asked is None:
@@ -260,7 +263,7 @@ class Servers:
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """The guess that the client sends the packets with this key, for a connection without a captured handshake."""
+    """The guess that packets with ``key`` come from the client, for a connection whose handshake was not captured."""
 
     servers: Servers
     key: bytes
@@ -270,18 +273,18 @@ class Guess:
 
     @property
     def likely(self) -> bool | None:
-        """Whether all that has been learnt so far supports the guess, or ``None`` without hints."""
+        """Whether the hints found so far support the guess, or ``None`` if there are no hints."""
         return self.servers.hint(self.key)
 
 
 def ends_of(key: bytes) -> tuple[bytes, bytes]:
-    """Return the source and the target, each as its address and port."""
+    """Return the source and destination in a key, each as an encoded address and port."""
     half = len(key) // 2 - 2
     return key[:half] + key[-4:-2], key[half : 2 * half] + key[-2:]
 
 
 def _only(source: bool, target: bool) -> bool | None:
-    """Return whether only the target is a server, or ``None`` if both or neither are servers."""
+    """Return whether only the destination is a server, or ``None`` if both or neither are servers."""
     return target if source != target else None
 
 
@@ -325,7 +328,7 @@ class Connection:
 
 
 def peers(key: bytes) -> tuple[Peer, Peer]:
-    """Return the source and target of packets with this key."""
+    """Return the source and destination of packets with this key."""
     half = len(key) // 2 - 2
     family = socket.AF_INET if half == 4 else socket.AF_INET6
     source, target = ports_of(key)

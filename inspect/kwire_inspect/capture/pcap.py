@@ -19,19 +19,19 @@ if TYPE_CHECKING:
     from kwire_inspect.capture.candidates import Headers
 
 MAX_PACKET = 1 << 18
-"""Maximum packet size in bytes, unless the file announces larger packets. libpcap has the same limit."""
+"""Maximum packet size in bytes, unless the file header allows larger packets. libpcap has the same limit."""
 BELIEVED = 1 << 24
-"""Maximum packet size in bytes that a file can announce. Larger announcements are ignored."""
+"""Maximum packet size in bytes that a file header can allow. Larger values are ignored."""
 LATEST = 1 << 33
 """Upper limit of packet times, in seconds since the epoch: the year 2242.
 
-Later times, and times before the epoch, are rejected. Spark and pandas cannot represent them, and a stream regards
-the latest time as the present.
+Later times, and times before the epoch, are rejected. Spark and pandas cannot represent them, and a stream treats
+the latest packet time as the current time.
 """
 MAX_REASONS = 100
 """Maximum number of reasons to count separately in a file."""
 MAX_COUNTED = 1 << 48
-"""Maximum number of packets and of bytes to count in a file. Hostile files claim more than tables can add up."""
+"""Maximum number of packets, and of bytes, to count in a file. Larger counts in hostile files could overflow sums."""
 Secrets = Callable[[bytes], None]
 """Function that receives the text of a key log."""
 HEADER = 24
@@ -40,7 +40,7 @@ MIN_PACKET = 24
 APART = 30 * 86400
 """Maximum time, in seconds, between the first packet of a file and a packet after invalid bytes."""
 MAX_TRIES = 200
-"""Maximum number of positions in a window to try one by one. All later positions are examined together."""
+"""Maximum number of positions in a window to try one by one. All later positions are examined at once."""
 SIZE_END = 12
 """End of the size field in a packet header, as a byte offset. The size is never 0."""
 MICROSECONDS, NANOSECONDS, MODIFIED = 0xA1B2C3D4, 0xA1B23C4D, 0xA1B2CD34
@@ -55,8 +55,8 @@ MAGICS = {
 class Broken:
     """A problem in a capture file, reported once for each cause.
 
-    ``packets`` is the number of packets that were not read, and ``unread`` the number of their bytes that may be
-    traffic.
+    ``packets`` is the number of packets that were not read, and ``unread`` is the number of bytes in these packets
+    that may be traffic.
     """
 
     source: str
@@ -67,13 +67,13 @@ class Broken:
 
 
 def limit_of(snaplen: int) -> int:
-    """Return the maximum packet size in bytes to accept in a file with this ``snaplen``, where 0 means no limit."""
+    """Return the maximum packet size to accept, in bytes. In files, a ``snaplen`` of 0 means no limit."""
     return max(MAX_PACKET, snaplen if snaplen <= BELIEVED else 0)
 
 
 class Report:
-    """Collects the problems of a file. Each kind is reported once, at its first position. Unread packets are counted
-    until the end of the file.
+    """Collects the problems of a file. Each kind of problem is reported once, at its first position. Unread packets
+    are counted, and the counts are reported at the end of the file.
 
     ``secrets``, if given, is called with each key log in the file.
     """
@@ -94,7 +94,7 @@ class Report:
             self.new.append(Broken(self.source, position, reason))
 
     def count(self, position: int, reason: str, size: int, packets: int = 1) -> None:
-        """Count unread packets, with ``size`` bytes that may be traffic."""
+        """Count unread packets that contain ``size`` bytes of possible traffic."""
         if reason not in self._counted and len(self._counted) >= MAX_REASONS:
             reason = OTHER_REASONS
         known = self._counted.get(reason) or Broken(self.source, position, reason)
@@ -171,12 +171,14 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Describes how to recognize a packet or block, called ``name``, after damage.
+    """Describes how to find the next packet or block after damage. Messages call it ``name``.
 
     ``pattern`` matches ``before`` bytes after the beginning of the packet, and examines at most ``ahead`` bytes from
-    there. A group in the pattern is a run of zeros, in which a packet can begin only in the last ``SIZE_END`` bytes.
+    there. A group in the pattern matches a run of zeros. A packet can begin only in the last ``SIZE_END`` bytes of
+    the run.
 
-    ``plausible`` accepts a buffer and a position, followed by ``reach`` bytes or by the rest of the file.
+    ``plausible`` returns whether a packet can begin at a position in a buffer. The buffer must contain ``reach``
+    bytes from this position, or the rest of the file.
     """
 
     name: str
@@ -186,7 +188,7 @@ class Mark:
     plausible: Callable[[bytes, int], bool]
     reach: int
     headers: Callable[[], Headers] | None = None
-    """Returns an equivalent search that uses numpy and whose speed does not depend on the data."""
+    """Returns an equivalent search that uses NumPy. Its speed does not depend on the data."""
 
 
 def _mark(order: str, head: int, first: int, limit: int) -> Mark:
@@ -194,7 +196,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
     unpack = struct.Struct(order + "IIII").unpack_from
 
     def end(buffer: bytes, at: int) -> int:
-        """Return the end of the packet whose header may be at ``at``, or -1 if it is not a header."""
+        """Return the end of the packet whose header may be at ``at``, or -1 if there is no header."""
         if at + head > len(buffer):
             return -1
         seconds, fraction, size, length = unpack(buffer, at)
@@ -211,8 +213,8 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
         return Headers(order, head, (first - APART, first + APART), (MIN_PACKET, limit))
 
-    # These bytes reject most positions without a call: the highest byte of the time, a possible fraction and a
-    # possible size.
+    # The pattern rejects most positions without a call. It checks the highest byte of the time and the ranges of the
+    # fraction and the size.
     near = re.escape((first >> 24).to_bytes(1, "big"))
     runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # otherwise each byte of a run would be examined
     if order == ">":
@@ -223,7 +225,7 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
 
 def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> int:
-    """Return the position of the next ``mark`` after the invalid ``size`` at ``at``, or -1. Report the result."""
+    """Report the invalid ``size`` at ``at``. Return the position of the next ``mark``, or -1 if there is none."""
     place = window.base + at
     at = _found(window, at + 1, mark)
     if at < len(window.buffer):
@@ -234,7 +236,7 @@ def resumed(window: Window, at: int, size: int, report: Report, mark: Mark) -> i
 
 
 def _found(window: Window, at: int, mark: Mark) -> int:
-    """Return the position of the next ``mark`` from ``at`` on, or the end of the file."""
+    """Return the position of the first ``mark`` at or after ``at``, or the end of the file."""
     more = True
     while True:
         buffer = window.buffer

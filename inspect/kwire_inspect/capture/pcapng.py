@@ -1,4 +1,4 @@
-"""Reads pcapng files: sections of blocks, each section with its own interfaces [draft-ietf-opsawg-pcapng]."""
+"""Reads pcapng files. They consist of sections, each with its own interfaces [draft-ietf-opsawg-pcapng]."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from kwire_inspect.storage import Window
 
 SECTION, INTERFACE, OLD_PACKET, SIMPLE_PACKET, STATISTICS, PACKET, SECRETS = 0x0A0D0D0A, 1, 2, 3, 5, 6, 10
 KEY_LOG = 0x544C534B
-"""Type of secrets for a TLS key log."""
+"""Secrets type of TLS key logs."""
 MAGIC = struct.pack("<I", SECTION)
-"""Block type of a section header, the same in both byte orders. The field after the next shows the byte order."""
+"""Block type of a section header, which is the same in both byte orders. The third field shows the byte order."""
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
 IFDROP, OSDROP = 5, 7
 """Options with the number of packets dropped by the interface and by the operating system since the capture began."""
 MAX_DROPPED = 1 << 40
-"""Maximum number of dropped packets to believe. Larger values, such as all ones, mean that the number is unknown."""
+"""Maximum plausible number of dropped packets. Larger values, such as all ones, mean that the number is unknown."""
 MAX_INTERFACES = 1 << 16
 """Maximum number of interfaces in a section. More would exhaust memory, and real captures have far fewer."""
 MIN_PACKET = 28
@@ -41,8 +41,8 @@ class _Interface:
 def pcapng_records(window: Window, report: Report, taker: Taker) -> Iterator[None]:
     """Pass the packets of the file that begins in ``window`` to ``taker``. Skip unknown blocks.
 
-    Yield after the packets of each window, and before secrets. Simple packets, which have no time, and packets with
-    an impossible time get the time of the previous packet.
+    Yield after the packets of each window, and before each key log. Simple packets, which have no time, and packets
+    with an impossible time get the time of the previous packet.
     """
     order, at, size, time = "<", 0, 0, 0.0
     unpack = struct.Struct("<IIIIIII").unpack_from
@@ -111,7 +111,7 @@ def _instead(seen: float, before: float, place: int, report: Report) -> float:
 
 
 def _is_whole(buffer: bytes, at: int, order: str) -> bool:
-    """Return whether the rest is a complete block that is too small to contain a packet."""
+    """Return whether the rest of the buffer is a complete block that is too small to contain a packet."""
     size = len(buffer) - at
     return size >= 12 and struct.unpack_from(order + "I", buffer, at + 4)[0] == size
 

@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from typing import Final
 
 GRACE: Final = 1.0
-"""Time in seconds after a reset in which packets sent before the reset can still arrive."""
+"""Time in seconds for which packets sent before a reset can still arrive after it."""
 BEHIND: Final = 1 << 20
-"""Number of bytes before the first byte of a connection that may be seen late. It is also the maximum distance, in
-bytes, between two stray packets that match.
+"""Maximum distance, in bytes, between late data and the first byte of its connection, and between two matching stray
+packets.
 """
 SIGNALS: Final = SYN | FIN | RST | ACK
 HELD: Final = 32 << 20
@@ -48,11 +48,11 @@ MAX_CONNECTIONS = 30_000
 
 @mypyc_attr(serializable=True)
 class TcpConnection:
-    """The traffic between two ports: successive connections, distinguished by their handshakes.
+    """The traffic between two ports, which may belong to several successive connections.
 
     The object is small, and can be pickled between any two packets. ``key`` is the packet key of either side.
-    ``servers`` holds the servers known so far. ``reset`` is the time of a reset. Call ``close`` some seconds later,
-    when packets sent before the reset can no longer arrive.
+    ``servers`` contains the servers known so far. ``reset`` is the time of a reset in seconds since the epoch, or
+    ``None``. Call ``close`` some seconds later, when packets sent before the reset can no longer arrive.
     """
 
     __slots__ = ("_key", "_open", "_ordering", "_servers", "_stray", "reset")
@@ -72,7 +72,7 @@ class TcpConnection:
 
     @property
     def held(self) -> int:
-        """Approximate memory of waiting packets, in bytes."""
+        """Approximate memory use of waiting packets, in bytes."""
         return 0 if self._ordering is None else self._ordering.held
 
     def give_up(self) -> list[Piece]:
@@ -94,7 +94,7 @@ class TcpConnection:
             return self._unusual(packet)
         if lane.ended:
             return self._unusual(packet)
-        if other.next is None:  # the other side has not been seen yet, and may never be
+        if other.next is None:  # the other side has not been seen yet, and may never be seen
             other.acknowledge(packet.ack)
         elif (other.next - packet.ack) & MASK >= FAR:
             return self._unusual(packet)
@@ -212,7 +212,7 @@ class TcpConnection:
 
 
 def _is_handshake(packet: Packet, lane: TcpStream, other: TcpStream) -> bool:
-    """Return whether a SYN belongs to the connection because it is repeated, late, or the server's answer."""
+    """Return whether a SYN belongs to the connection because it is repeated, late or the server's response."""
     if lane.isn is not None:
         return lane.isn == packet.seq
     if packet.flags & ACK and other.isn is not None and (packet.ack - 1) & MASK == other.isn:
@@ -232,7 +232,7 @@ def _connection(
 ) -> Connection:
     """Return the connection of a packet.
 
-    ``asks`` says whether the client sent the packet. With ``servers``, this is a guess.
+    ``asks`` says whether the client sent the packet. If ``servers`` is given, this is a guess.
     """
     source, target = peers(packet.key)
     guess = Guess(servers, packet.key if asks else reverse(packet.key)) if servers else None
@@ -244,8 +244,8 @@ class TcpConnections:
     """The connections in one share of a capture.
 
     ``share`` (i, n) selects the connections whose hash modulo n is i. ``ports`` selects the connections to these
-    server ports. ``passed`` contains the keys of packets that are not needed and may be skipped by readers. At most
-    ``most`` connections are kept. Above that, the connections that have been idle longest are closed.
+    server ports. ``passed`` contains the keys of packets that readers may skip. At most ``most`` connections are
+    kept. Beyond this limit, the connections that have been idle longest are closed.
     """
 
     def __init__(
@@ -287,7 +287,8 @@ class TcpConnections:
         self._known.clear()
 
     def _is_mine(self, key: bytes) -> bool:
-        """Return whether a key belongs to this share. Both directions have the same hash in all processes."""
+        """Return whether a key is selected. A connection has the same hash in both directions and in all processes.
+        """
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
@@ -298,7 +299,7 @@ class TcpConnections:
         return False
 
     def _watched(self, connection: TcpConnection, packet: Packet) -> list[Piece]:
-        """Add a packet as ``add`` does, and close connections that were reset some time ago."""
+        """Add a packet to a connection, and close connections that were reset some time ago."""
         was_reset = connection.reset is not None
         pieces = connection.add(packet)
         if connection.reset is not None and not was_reset:
@@ -313,7 +314,7 @@ class TcpConnections:
     def _evicted(self) -> list[Piece]:
         """Close the tenth of the connections that has been idle longest, and return their pieces.
 
-        Closing this many at once makes it rare.
+        Evictions are rare because each closes many connections.
         """
         idle = sorted(self._known.items(), key=lambda item: item[1].time)[: max(len(self._known) // 10, 2)]
         pieces: list[Piece] = []
@@ -325,9 +326,9 @@ class TcpConnections:
 
 
 def largest(sizes: Mapping[K, int], limit: int) -> list[K]:
-    """Return the keys of the largest sizes, until the remaining sizes add up to at most half of ``limit``.
+    """Return the keys of the largest sizes, so that the remaining sizes add up to at most half of ``limit``.
 
-    Return no keys if the sum of all sizes is within ``limit``.
+    Return no keys if the sum of all sizes does not exceed ``limit``.
     """
     left, keys = sum(sizes.values()), list[K]()
     if left > limit:
@@ -351,15 +352,15 @@ def read_pieces(
 ) -> Iterator[Piece | Broken]:
     """Yield the pieces of all connections, and the problems of the files.
 
-    All files form one capture: their packets are merged by time. ``share`` (i, n) selects the connections whose hash
+    All files form one capture, whose packets are merged by time. ``share`` (i, n) selects the connections whose hash
     modulo n is i. Problems of files are reported only in the first share.
 
-    ``ports`` are server ports: only connections to them are returned. The client is the sender of the SYN. A
-    connection without a SYN has a ``guess`` unless ``ports`` decide. Packets before ``start`` are skipped, and so are
-    packets at or after ``end``. Both times are in seconds since the epoch.
+    ``ports`` are server ports. Only connections to them are returned. The client is the sender of the SYN. A
+    connection without a SYN has a ``guess`` unless ``ports`` identify the server. Packets before ``start`` and
+    packets at or after ``end`` are skipped. Both times are in seconds since the epoch.
 
     At most ``most`` connections are kept in memory. ``secrets`` is called with each key log in the files, before the
-    packets that follow it are returned. Neither invalid contents nor an unreadable file raises an error.
+    packets that follow it are returned. Invalid or unreadable files do not raise errors.
     """
     connections = TcpConnections(share, ports, most)
     first = ALWAYS if start is None else start

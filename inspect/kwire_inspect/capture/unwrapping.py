@@ -1,4 +1,4 @@
-"""Finds TCP packets after more headers than ``packets.packet`` reads, and counts packets without TCP.
+"""Finds TCP packets after headers that ``packets.packet`` does not read, and counts packets without TCP.
 
 Fragments of IP packets are joined in bounded memory [RFC 791, RFC 8200 section 4.5, RFC 815].
 """
@@ -21,10 +21,10 @@ from kwire_inspect.reasons import CUT_IN_TUNNEL, FRAGMENTS_DIFFER, FRAGMENTS_LOS
 MAX_BYTES = 16 << 20
 MAX_DATAGRAMS = 1024
 MAX_RANGES = 64
-"""Maximum number of separate parts of a packet that wait. Fragments arrive nearly in order."""
+"""Maximum number of separate ranges in a waiting packet. Fragments usually arrive nearly in order."""
 PATIENCE = 0.5
-"""Maximum time, in seconds, that fragments wait for the rest of their packet. Packets wait longer for a joined
-packet.
+"""Maximum time, in seconds, that fragments wait for the rest of their packet. ``ordering.PATIENCE`` is longer, so
+that later packets of the connection wait for the joined packet.
 """
 MAX_PACKET = 65_535
 """Maximum size of a joined packet in bytes."""
@@ -53,7 +53,7 @@ LAYERS: dict[str, Layer] = {
     "erspan3": layers.erspan3,
     "etherip": layers.etherip,
 }
-"""Functions that read each layer and return the name of the next layer."""
+"""Functions by layer name. Each function reads its layer and returns the name of the next layer."""
 MAX_NAMES = 1000
 """Maximum number of protocols without TCP to count separately."""
 NAMED = 3
@@ -63,7 +63,7 @@ _TCP = Struct(">IIBB").unpack_from
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A fragment of the packet with this ``number``: ``size`` bytes from offset ``at`` on.
+    """A fragment of packet ``number``: ``size`` bytes, starting at offset ``at``.
 
     ``data`` contains the captured bytes, and ``last`` marks the last fragment.
     """
@@ -77,14 +77,15 @@ class Part:
 
 @dataclass(slots=True, eq=False)
 class Datagram:
-    """The fragments of one packet inside a number of ``tunnels``.
+    """The fragments of a packet.
 
-    The packet is the innermost of ``joins`` nested packets that were fragmented. The first fragment was at
-    ``position``. ``size`` is the packet size in bytes, or 0 until the last fragment arrives. ``ranges`` are the parts
-    of ``data`` that have arrived.
+    ``tunnels`` is the number of enclosing tunnels. ``joins`` is the number of nested fragmented packets, including
+    this packet. ``position`` locates the fragment that arrived first. ``size`` is the packet size in bytes, or 0
+    until the last fragment arrives. ``ranges`` contains the ranges of ``data`` that have arrived.
 
-    ``differs`` says whether fragments contradict each other, in which case the first fragment is used. ``repeated``
-    says whether a packet with the same key was completed shortly before, as when a capture sees each packet twice.
+    ``differs`` says whether overlapping fragments differ, in which case the bytes that arrived first are used.
+    ``repeated`` says whether a packet with the same key was completed shortly before, as in a capture that contains
+    each packet twice.
     """
 
     key: Key
@@ -109,7 +110,7 @@ class Datagram:
 
     @property
     def known_size(self) -> int:
-        """Size of the packet in bytes, as far as it is known."""
+        """Size of the packet in bytes, or its minimum size until the last fragment arrives."""
         return max(self.size, len(self.data))
 
     def walk(self) -> Walk:
@@ -190,9 +191,9 @@ class Fragments:
 class Unwrapper:
     """Finds the TCP packets of a file that are in tunnels or fragments, or after other unusual headers.
 
-    Each added packet is either a TCP packet, waits as a fragment, or is counted. Packets that may hide a TCP packet
-    are counted in ``report``, and all others by name in ``others``. ``has_tcp`` says whether the file has any TCP
-    packet.
+    Each added packet is returned as a TCP packet, kept as a fragment, or counted. Packets that may hide a TCP packet
+    are counted in ``report``, and all others by name in ``others``. ``has_tcp`` says whether the file contains any
+    TCP packets.
     """
 
     def __init__(self, report: Report) -> None:

@@ -1,4 +1,4 @@
-"""Walks over the headers of a packet, and names the protocols that they announce.
+"""Walks over the headers of a packet, and names the protocols that follow them.
 
 The numbers come from the IANA registries "IEEE 802 Numbers", "Protocol Numbers" and "PPP Numbers".
 """
@@ -10,7 +10,7 @@ from kwire.native import close_classes, i64, mypyc_attr
 MAX_TUNNELS = 8
 """Maximum number of nested tunnels to follow."""
 MAX_HEADERS = 64
-"""Maximum number of headers to read in a packet. Each VLAN tag and each IPv6 extension header counts."""
+"""Maximum number of headers to read in a packet. VLAN tags and IPv6 extension headers count as headers."""
 
 ETHER_TYPES = {
     0x0800: "ipv4",
@@ -27,7 +27,7 @@ ETHER_TYPES = {
     0x88BE: "erspan",
     0x22EB: "erspan3",
 }
-"""Layers by EtherType. Some EtherTypes from 0x6558 on occur only in GRE and Geneve."""
+"""Layers by EtherType. Some EtherTypes, such as 0x6558, occur only in GRE and Geneve."""
 
 PROTOCOLS = {4: "ipv4", 6: "tcp", 17: "udp", 41: "ipv6", 47: "gre", 97: "etherip", 137: "mpls", 143: "ethernet"}
 """Layers by IP protocol number."""
@@ -122,10 +122,11 @@ class ShortError(Exception):
 class Walk:
     """A position in the headers of a packet.
 
-    ``buffer[at:stop]`` is the unread captured part of the packet, and ``end`` its end on the wire. ``ends`` are the
-    two IP addresses and ``protocol`` is the IP payload's protocol, unless no IP header was read or a tunnel follows
-    it. ``tunnels`` is the number of enclosing tunnels. ``joins`` is the number of nested packets that were
-    fragmented. ``cut`` says whether a tunnel contains only a part of the packet.
+    ``buffer[at:stop]`` is the captured part of the packet that has not been read, and ``end`` is the end of the
+    packet on the wire. ``ends`` contains the two addresses of the last IP header. It is empty before an IP header and
+    at the beginning of a tunnel. ``protocol`` is the protocol of the IP payload. ``tunnels`` is the number of
+    enclosing tunnels. ``joins`` is the number of nested packets that were fragmented. ``cut`` says whether a tunnel
+    contains only a part of the packet.
     """
 
     __slots__ = ("at", "buffer", "cut", "end", "ends", "joins", "protocol", "stop", "tunnels")
@@ -166,9 +167,8 @@ class Walk:
     def ends_at(self, end: i64) -> None:
         """Limit the rest to the bytes before ``end``.
 
-        If fewer bytes are left in a tunnel, the tunnel may have cut off the packet that it contains, so bytes are
-        missing. Outside tunnels, a larger ``end`` has no meaning, for example when the network card fills in the
-        size.
+        If a tunnel ends before ``end``, it contains only a part of the packet. Outside tunnels, an ``end`` beyond the
+        frame is ignored, because the network card may fill in the size later.
         """
         if end < self.end or self.tunnels:
             self.cut = self.cut or end > self.end
@@ -176,7 +176,7 @@ class Walk:
             self.stop = min(self.stop, end)
 
     def enter(self, name: str) -> None:
-        """Note that a tunnel begins here. Raise ``UnreadError`` if there are too many."""
+        """Record the beginning of a tunnel. Raise ``UnreadError`` if there are too many tunnels."""
         self.tunnels += 1
         self.ends = b""
         if self.tunnels > MAX_TUNNELS:
