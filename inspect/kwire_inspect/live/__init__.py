@@ -1,1 +1,1 @@
-"""Processes packets as they arrive: captures on network interfaces, and reports that are renewed meanwhile."""
+"""Processes packets as they arrive, with captures on network interfaces and continually updated reports."""

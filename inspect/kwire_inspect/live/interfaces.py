@@ -1,7 +1,8 @@
-"""Captures packets on network interfaces with dumpcap or tcpdump, as files that a stream reads.
+"""Captures packets on network interfaces with dumpcap or tcpdump, and writes files for a stream to read.
 
-These programs can have privileges that this process does not need. Each writes to a pipe, so it needs only the
-privilege to capture and ends with this process. The bytes from the pipe are divided into files in a private folder.
+These programs can have privileges that this process does not need. Each program writes to a pipe. It therefore needs
+only the privilege to capture, and ends when this process ends. The data from the pipe is divided into files in a
+private folder.
 """
 
 from __future__ import annotations
@@ -26,18 +27,19 @@ from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring
 from kwire_inspect.options import OptionError
 
 PROGRAMS = ("dumpcap", "tcpdump")
-"""Capture programs in order of preference. Only dumpcap can have a capture privilege that its user lacks."""
+"""Capture programs in order of preference. Only dumpcap may have a capture privilege that its user lacks."""
 ANY = "any"
 WHOLE = 262_144
-"""Maximum snap length of both programs in bytes, which keeps packets whole."""
+"""Maximum snapshot length of both programs in bytes. With this length, packets are not truncated."""
 KERNEL_MB = 32
-"""Size in megabytes of the kernel buffer from which the program reads packets."""
+"""Size of the kernel's packet buffer in megabytes."""
 STARTING, STOPPING = 20.0, 10.0
 ASKED_EVERY = 30.0
-"""Seconds between requests to tcpdump for the number of dropped packets. dumpcap reports it only when it ends."""
+"""Interval, in seconds, at which tcpdump is asked for the number of dropped packets. dumpcap reports the number only
+when it ends."""
 READ_BYTES = 1 << 16
 TICK = 0.25
-"""Seconds between checks for files to finish while no packets arrive."""
+"""Interval, in seconds, at which files are checked for completion while no packets arrive."""
 TOLD_LINES = 40
 
 _DROPPED = re.compile(r"received/dropped on interface '.*': \d+/(\d+) \(|(\d+) packets? dropped by kernel")
@@ -46,7 +48,7 @@ _NO_RIGHT = re.compile(r"permission|not permitted|must be root", re.IGNORECASE)
 
 
 class CaptureError(KwireError):
-    """The capture cannot start or has ended. The message has the reason and advice."""
+    """The capture cannot start or has ended. The message contains the reason and advice."""
 
 
 def program() -> str:
@@ -72,10 +74,11 @@ def check_interfaces(names: Sequence[str]) -> None:
 
 
 class InterfaceCapture:
-    """Captures packets on interfaces during a ``with`` block. A stream over ``folder`` reads them.
+    """Captures packets on interfaces during a ``with`` block. A stream can read the packets from ``folder``.
 
-    ``pcap_filter`` is a libpcap filter. ``snap_length`` is the number of bytes to keep of each packet. ``stop`` ends
-    the capture early and writes all captured packets to ``folder``.
+    ``pcap_filter`` is a libpcap filter. ``snap_length`` is the maximum number of bytes to keep of each packet.
+    ``most`` is the maximum size of the folder in bytes. ``stop`` ends the capture early, after writing all captured
+    packets to ``folder``.
     """
 
     def __init__(
@@ -104,12 +107,12 @@ class InterfaceCapture:
 
     @property
     def dropped(self) -> int:
-        """Number of dropped packets, as far as reported by the programs."""
+        """Number of dropped packets that the programs have reported."""
         return sum(capture.dropped for capture in self._captures)
 
     @property
     def problem(self) -> str:
-        """Reason why a program ended before it was stopped. Empty while all programs run."""
+        """Reason why a program ended before it was stopped, or an empty string while all programs run."""
         return next((problem for capture in self._captures if (problem := capture.problem)), "")
 
     def stop(self) -> None:
@@ -119,7 +122,7 @@ class InterfaceCapture:
 
 
 def command(program: str, interface: str, pcap_filter: str, snap_length: int) -> list[str]:
-    """Return the command that captures on an interface and writes pcap to standard output. The filter cannot add
+    """Return a command that captures on an interface and writes pcap to standard output. The filter cannot inject
     options."""
     common = [program, "-i", interface, "-s", str(snap_length), "-w", "-"]
     if Path(program).name == "dumpcap":
@@ -129,7 +132,7 @@ def command(program: str, interface: str, pcap_filter: str, snap_length: int) ->
 
 
 class _Capture:
-    """Capture program for one interface, with threads that read its output and its messages."""
+    """A capture program for one interface, and threads that read its output and its messages."""
 
     def __init__(self, command: list[str], interface: str, ring: Ring) -> None:
         self._command, self._interface = command, interface
@@ -173,7 +176,7 @@ class _Capture:
             thread.start()
 
     def wait_until_started(self) -> None:
-        """Wait until the program has written a pcap header. Raise ``CaptureError`` if it does not."""
+        """Wait until the program has written a pcap header. Raise ``CaptureError`` if it fails to do so."""
         self._began.wait(STARTING)
         if self._cutter.begun:
             return
@@ -188,7 +191,7 @@ class _Capture:
         raise kind(f"{self._name} cannot capture on {self._interface}: {said}")
 
     def stop(self) -> None:
-        """Terminate the program, and wait until its output is in files."""
+        """Terminate the program, and wait until its output has been written to files."""
         self._stopped, process = True, self._process
         if process is None:
             return
@@ -219,7 +222,7 @@ class _Capture:
                         self._cutter.dropped_by_kernel(int(match[1] or match[2]))
 
     def _copy(self) -> None:
-        """Copy the bytes from the pipe to files. Terminate the program if they cannot be written."""
+        """Copy the data from the pipe to files. Terminate the program if the files cannot be written."""
         assert self._process is not None
         assert self._process.stdout is not None
         asks = self._name == "tcpdump" and sys.platform == "linux"
@@ -240,7 +243,7 @@ class _Capture:
             except (OSError, NoCaptureError) as error:
                 self._failure = str(error)
                 process.terminate()
-        self._threads[0].join(STOPPING)  # the listener thread, whose last message has the number of dropped packets
+        self._threads[0].join(STOPPING)  # the listener, whose last message contains the number of dropped packets
         try:
             cutter.close()
         except OSError as error:

@@ -1,5 +1,5 @@
-"""Divides pcap data from a pipe into files. The sizes of the files and of their folder are bounded. The reader
-removes files."""
+"""Divides pcap data from a pipe into files. The sizes of the files and of their folder are limited. The reader
+removes the files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class NoCaptureError(Exception):
 
 
 class Ring:
-    """A folder for capture files. Files whose names start with a dot are still being written."""
+    """A folder for capture files of at most ``most`` bytes. Files whose names start with a dot are being written."""
 
     def __init__(self, folder: Path, most: int) -> None:
         self.folder = folder
@@ -34,10 +34,10 @@ class Ring:
 
     @property
     def has_room(self) -> bool:
-        """Return whether the folder has room for another file."""
+        """Whether the folder has room for another file."""
         used = 0
         for entry in os.scandir(self.folder):
-            with suppress(FileNotFoundError):  # read and removed meanwhile
+            with suppress(FileNotFoundError):  # the reader has just removed the file
                 used += entry.stat().st_size
         return used + FILE_BYTES <= self._most
 
@@ -47,7 +47,7 @@ class Ring:
 
 
 class Cutter:
-    """Writes the files of one interface. If the folder has no room, packets are dropped and counted."""
+    """Writes the files of one interface. If the folder is full, packets are dropped and counted."""
 
     def __init__(self, ring: Ring, interface: str) -> None:
         self.begun = False
@@ -57,14 +57,14 @@ class Cutter:
         self._packet = 16  # size of a packet header in bytes
         self._file: BinaryIO | None = None
         self._name = ""
-        self._due = 0.0  # when to end the file, or to look for room again
+        self._due = 0.0  # when to finish the file or check for room again
         self._tells = 0.0  # earliest time of the next report of dropped packets
         self._written = 0
         self._by_kernel = self._here = self._told = 0  # numbers of dropped packets
 
     @property
     def dropped(self) -> int:
-        """Number of dropped packets, as far as known."""
+        """Number of packets known to have been dropped."""
         return self._by_kernel + self._here
 
     def dropped_by_kernel(self, packets: int) -> None:
@@ -72,7 +72,7 @@ class Cutter:
         self._by_kernel = max(packets, self._by_kernel)
 
     def add(self, data: bytes) -> None:
-        """Add pcap data. Raise ``NoCaptureError`` if it is not pcap."""
+        """Add data from the pipe. Raise ``NoCaptureError`` if it is not pcap."""
         buffer = self._rest + data
         if not self.begun:
             if len(buffer) < HEADER:
@@ -140,7 +140,7 @@ class Cutter:
             self._publish(self._name)
 
     def _tell(self) -> None:
-        """Write the number of packets dropped since the last report to a pcapng file, which is read like the other
+        """Write the number of packets dropped since the last report to a pcapng file. The reader treats it like other
         files."""
         if (dropped := self.dropped - self._told) <= 0:
             return
@@ -154,7 +154,7 @@ class Cutter:
 
 
 def statistics(interface: str, dropped: int) -> bytes:
-    """Return a pcapng file that has no packets, only the number of dropped packets."""
+    """Return the contents of a pcapng file without packets that reports the number of dropped packets."""
     section = _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     described = _block(INTERFACE, struct.pack("<HHI", 1, 0, 0) + _option(2, interface.encode(errors="replace")))
     micros = time.time_ns() // 1000

@@ -1,7 +1,7 @@
-"""Decrypts TLS connections in captures with secrets that the client or server logged, without Spark or Kafka.
+"""Decrypts TLS connections in captures, using secrets logged by the client or server, without Spark or Kafka.
 
-Converts pieces of TLS connections to pieces of their plaintext: see docs/decisions/capture.md. ``cryptography``, the
-extra ``tls``, is imported only when there is something to decrypt.
+Pieces of TLS connections are converted to pieces of their plaintext. See docs/decisions/capture.md.
+``cryptography``, which the extra ``tls`` installs, is imported only when there is something to decrypt.
 """
 
 from kwire_inspect.tls.connection import TlsConnection

@@ -28,17 +28,16 @@ if TYPE_CHECKING:
     from kwire_inspect.tls.protection import Opened, Protection
 
 MAX_HELD = 1 << 18
-"""Maximum number of bytes of a connection to hold until a record is decrypted. They are the bytes of the
+"""Maximum number of bytes of a connection to hold until the first record is decrypted. These bytes belong to the
 handshake."""
 TRIES, MORE_TRIES, MAX_TRIES = 2000, 4, 20_000
-"""Number of sequence numbers to try after a loss: the initial number, the increase per opened record, and the
-maximum."""
+"""Number of sequence numbers to try after a loss: initial number, increase per opened record, and maximum."""
 MIN_RECORD = 22
-"""Size of the smallest record in bytes, including its header."""
+"""Minimum size of a record in bytes, including its header."""
 MAX_KEYS = 1000
-"""Maximum number of key updates to repeat when the state of a connection is restored."""
+"""Maximum number of key updates to repeat when a connection is unpickled."""
 MASTER = "CLIENT_RANDOM"
-"""Label of the TLS 1.2 master secret. The labels below are for TLS 1.3, each for client and server."""
+"""Label of the TLS 1.2 master secret. The labels below are the client and server labels of TLS 1.3."""
 HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 
@@ -49,12 +48,12 @@ class SecretsMissingError(NotDecryptedError):
 
 @dataclass(slots=True, eq=False)
 class TlsDirection:
-    """State of one direction: the keys for the record with the sequence ``number``, and the ``following`` keys, if
-    known.
+    """State of one direction of a connection.
 
-    ``lost`` is the approximate number of bytes lost since a record was last opened. ``dropped`` is true if a loss was
-    not reported yet. The pickled state contains no keys, only the number of times that they ``changed``. The keys are
-    derived again from the key log.
+    ``number`` is the sequence number of the next record, and ``protection`` contains the current keys. ``following``
+    contains the next keys, if known. ``lost`` is the approximate number of bytes lost since a record was last opened.
+    ``dropped`` is true if a loss has not been reported yet. The pickled state contains no keys, only the number of
+    times that they ``changed``. They are derived again from the key log.
     """
 
     direction: Direction
@@ -84,7 +83,7 @@ class TlsDirection:
         self.number = number
 
     def protect(self, protection: Protection, following: Protection | None = None) -> None:
-        """Use these keys from the next record on."""
+        """Use these keys for the next record and all later records."""
         self.protection, self.following, self.number = protection, following, 0
 
     def advance(self) -> None:
@@ -94,8 +93,8 @@ class TlsDirection:
             self.changed += 1
 
     def open(self, record: Record) -> Opened | None:
-        """Return the plaintext of the next record, or ``None`` if the keys fit none of its possible sequence
-        numbers."""
+        """Return the content type and plaintext of the next record, or ``None`` if the keys cannot open it with any
+        possible sequence number."""
         assert self.protection is not None
         opened = self.protection.open(self.number, record.header, record.fragment)
         if opened is None and self.lost:
@@ -106,7 +105,7 @@ class TlsDirection:
         return opened
 
     def _after_loss(self, record: Record, protection: Protection) -> Opened | None:
-        """Try the sequence numbers that a record may have after a loss, also with the following keys."""
+        """Try the possible sequence numbers of a record after a loss, with the current and the following keys."""
         most = self.lost // MIN_RECORD + 2
         tries = [(protection, number) for number in range(self.number + 1, self.number + 1 + min(most, self.tries))]
         if self.following is not None:
@@ -122,11 +121,12 @@ class TlsDirection:
 
 
 class TlsConnection:
-    """Converts the pieces of a connection to pieces of its plaintext if the key log has the secrets.
+    """Converts the pieces of a connection to pieces of its plaintext if the key log contains its secrets.
 
     Pieces are held until the first record is opened. If it cannot be opened, they and all later pieces are passed on
-    with the reason, and ``passed`` becomes true. Missing secrets may still arrive within ``patience`` seconds of the
-    packets' time. A pickler that knows the key log can pickle the connection between two pieces. No keys are pickled.
+    with the reason, and ``passed`` becomes true. Missing secrets may still arrive within ``patience`` seconds, as
+    measured by packet times. A pickler that knows the key log can pickle the connection between two pieces. No keys
+    are pickled.
     """
 
     __slots__ = (
@@ -140,8 +140,8 @@ class TlsConnection:
         self._connection = connection
         self._keys = keys
         self._patience = patience
-        self._lost_keys = False  # while it was pickled
-        self._known: int | None = None  # progress of the key log when secrets were last missing
+        self._lost_keys = False  # whether keys could not be restored after unpickling
+        self._known: int | None = None  # progress of the key log when secrets were last found missing
         self._server: Direction = SERVER
         self._begin()
 
@@ -169,7 +169,7 @@ class TlsConnection:
 
     @property
     def held(self) -> int:
-        """Number of bytes held."""
+        """Number of bytes that the connection holds."""
         return self._held + sum(lane.records.held for lane in self._lanes.values())
 
     @property
@@ -177,7 +177,7 @@ class TlsConnection:
         return self._hello is not None and self._hello.version == TLS_1_3
 
     def drop(self, piece: Piece) -> Iterator[Piece]:
-        """Drop the bytes held. ``piece`` locates the loss."""
+        """Drop the held bytes. ``piece`` locates the loss."""
         if not self.opened:
             yield from self._pass_on(OTHER_SECRETS)
         for lane in self._lanes.values():
@@ -212,7 +212,7 @@ class TlsConnection:
                 yield from self._pass_on(str(reason))
 
     def retry(self, now: Piece) -> Iterator[Piece]:
-        """Search again for missing secrets. Give up if the wait has ended at ``now``."""
+        """Search again for missing secrets. Give up if the patience has expired at ``now``."""
         if self._known is None:
             return
         if self._progress() != self._known:
@@ -225,20 +225,20 @@ class TlsConnection:
             yield from self._pass_on(NO_SECRETS)
 
     def _secrets(self) -> Mapping[str, bytes]:
-        """Return the secrets in the key log for the connection, or else for its session."""
+        """Return the connection's secrets in the key log, or its session's secrets if there are none."""
         secrets = self._keys.of(self._random)
         return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
 
     def _progress(self) -> int:
-        """Return a number that changes when new secrets may help."""
+        """Return a number that changes when new secrets arrive that may help."""
         return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
         return now.kind != "closed" and self._held <= MAX_HELD and now.time - self._waiting[0].time < self._patience
 
     def _closed_to(self, piece: Piece) -> Iterator[Piece]:
-        """End the decrypted connection where the key log no longer has the secrets. Readers see a new connection from
-        there on."""
+        """End the decrypted connection because the key log no longer contains its secrets. Pass on the rest as a new
+        connection."""
         yield Piece(self._connection, "closed", CLIENT, b"", 0, piece.time, piece.source, piece.position)
         self._connection = replace(self._connection, started=piece.time)
         yield from self._pass_on(NO_SECRETS)
@@ -304,7 +304,9 @@ class TlsConnection:
             lane.advance()
 
     def _agreed(self, hello: Hello, server: Direction) -> None:
-        """Set the keys after the ServerHello. TLS 1.3 uses them at once, TLS 1.2 after ChangeCipherSpec."""
+        """Set the keys after the ServerHello. TLS 1.3 uses them at once, and TLS 1.2 uses them after
+        ChangeCipherSpec.
+        """
         secrets, self._server = self._secrets(), server
         try:
             from kwire_inspect.tls.protection import derive_tls12_keys, derive_tls13_keys
@@ -330,7 +332,7 @@ class TlsConnection:
         return self._lanes[client], self._lanes[server]
 
     def _changed(self, lane: TlsDirection) -> None:
-        """Use the following keys from now on in TLS 1.2. Do nothing in TLS 1.3."""
+        """Switch to the following keys in TLS 1.2. Do nothing in TLS 1.3."""
         if not self._is_13:
             lane.advance()
 

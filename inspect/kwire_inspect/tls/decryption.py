@@ -1,8 +1,8 @@
 """Decrypts the connections whose secrets are in a key log.
 
-OpenSSL, NSS, Go and other libraries write key logs to ``SSLKEYLOGFILE``. The format is draft-ietf-tls-keylogfile:
-each line has a label, the ClientHello random and a secret, the last two in hexadecimal. Agents for Java write a
-different line for TLS 1.2, because JSSE does not expose the random: ``RSA Session-ID:… Master-Key:…``.
+OpenSSL, NSS, Go and other libraries write key logs to ``SSLKEYLOGFILE`` [draft-ietf-tls-keylogfile]. Each line
+contains a label, the ClientHello random and a secret. The random and the secret are hexadecimal. For TLS 1.2, Java
+agents write lines of the form ``RSA Session-ID:… Master-Key:…`` instead, because JSSE does not expose the random.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, MASTER, TlsConn
 
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 MAX_BYTES = 64 << 20
-"""Maximum total size of all key logs in bytes, enough for about a hundred thousand connections."""
+"""Maximum total size of all key logs in bytes. This is enough for about 100,000 connections."""
 CHUNK = 1 << 20
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _SESSION = re.compile(
@@ -36,7 +36,7 @@ HELD = 32 << 20
 
 
 class KeyLog:
-    """Secrets by ClientHello random or session id, and by label. They are never displayed.
+    """Secrets by ClientHello random or session id, and by label. The secrets are never displayed.
 
     ``has_sessions`` is true if any secret is stored under a session id.
     """
@@ -59,7 +59,7 @@ class KeyLog:
         raise TypeError("secrets are not pickled")
 
     def add(self, text: bytes) -> None:
-        """Add the secrets in the lines of a key log. Ignore other lines, and text beyond the total limit."""
+        """Add the secrets in the lines of a key log. Ignore other lines, and text that exceeds the total limit."""
         self._room -= len(text)
         if self._room < 0:
             return
@@ -77,7 +77,7 @@ class KeyLog:
 
 
 class FollowedKeyLog(KeyLog):
-    """A key log that clients are still writing. ``refresh`` reads its new lines.
+    """A key log to which clients are still writing. ``refresh`` reads the new lines.
 
     Beyond :data:`MAX_BYTES`, the oldest secrets are dropped. If the file is replaced or truncated, its secrets are
     kept.
@@ -128,16 +128,16 @@ def _followed(path: str) -> FollowedKeyLog:
 
 
 def followed_key_log(path: str) -> KeyLog:
-    """Return the refreshed key log. It is cached in this process, so that the next call reads only new lines."""
+    """Return the key log with its newest lines. It is cached in this process, so each call reads only new lines."""
     keys = _followed(path)
     keys.refresh()
     return keys
 
 
 def growing_key_log(path: str | None) -> str:
-    """Return the absolute path of a key log that may still be empty. Return an empty string if none is given.
+    """Return the absolute path of a key log that may still be empty. Return an empty string if ``path`` is not given.
 
-    Raises :class:`OptionError` if it cannot be read, or if the library for decryption is not installed.
+    Raises :class:`OptionError` if the key log cannot be read, or if the library for decryption is not installed.
     """
     if not path:
         return ""
@@ -152,10 +152,10 @@ def growing_key_log(path: str | None) -> str:
 
 
 def checked_key_log(path: str | None) -> str:
-    """Return the absolute path of a key log. Return an empty string if none is given.
+    """Return the absolute path of a key log. Return an empty string if ``path`` is not given.
 
-    Raises :class:`~kwire_inspect.options.OptionError` if it has no secrets, or if the library for decryption is not
-    installed.
+    Raises :class:`~kwire_inspect.options.OptionError` if the key log contains no secrets or cannot be read, or if the
+    library for decryption is not installed.
     """
     if not path:
         return ""
@@ -172,7 +172,7 @@ def _check_library() -> None:
 def read_key_log(path: str) -> KeyLog:
     """Return the secrets in a key log.
 
-    Raises :class:`~kwire_inspect.options.OptionError` if it has no secrets or cannot be read.
+    Raises :class:`~kwire_inspect.options.OptionError` if the key log contains no secrets or cannot be read.
     """
     keys = KeyLog()
     try:
@@ -189,11 +189,11 @@ def read_key_log(path: str) -> KeyLog:
 
 
 def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece | Broken]:
-    """Yield the pieces. Decrypt TLS connections whose secrets are in ``keys``.
+    """Yield the pieces, with TLS connections decrypted if their secrets are in ``keys``.
 
-    Secrets may be added to ``keys`` meanwhile, but before their connections begin. Connections without secrets, or
-    whose beginning was not captured, stay as they are. If only the secrets are missing, ``Connection.encryption``
-    says so.
+    Secrets may be added to ``keys`` during the iteration, but only before their connections begin. Connections
+    without secrets, or whose beginning was not captured, are passed on unchanged. If only the secrets are missing,
+    ``Connection.encryption`` says so.
     """
     connections: dict[int, TlsConnection | None] = {}
     secrets, fed = keys.secrets, 0
@@ -219,12 +219,12 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
 
 
 def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
-    """Return an object that decrypts the connection with this first piece, or ``None`` if the piece is not TLS."""
+    """Return an object that decrypts the connection that begins with ``piece``, or ``None`` if it is not TLS."""
     if piece.kind == "data" and HELLO.startswith(piece.data[:2]):
         return TlsConnection(piece.connection, keys, patience)
     return None
 
 
 def _largest(connections: dict[int, TlsConnection | None]) -> list[TlsConnection]:
-    """Return the connections that hold the most bytes if the total exceeds the limit, otherwise an empty list."""
+    """Return the connections that hold the most bytes, or an empty list if the total is within the limit."""
     return largest({found: found.held for found in connections.values() if found is not None}, HELD)

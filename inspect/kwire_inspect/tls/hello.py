@@ -1,4 +1,4 @@
-"""Reads the hello messages of a handshake: random, version and cipher suite [RFC 5246 7.4.1, RFC 8446 4.1]."""
+"""Reads the random, version and cipher suite in hello messages [RFC 5246 7.4.1, RFC 8446 4.1]."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class NotDecryptedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Parameters that a server chose. With ``etm``, CBC suites encrypt first and then authenticate [RFC 7366]."""
+    """Parameters chosen by a server. With ``etm``, CBC suites encrypt and then authenticate [RFC 7366]."""
 
     random: bytes
     session: bytes

@@ -1,4 +1,4 @@
-"""Opens protected records. ``cryptography`` provides the ciphers. The keys are derived here as TLS specifies.
+"""Opens protected records. ``cryptography`` provides the ciphers. This module derives the keys.
 
 Section numbers without an RFC refer to RFC 5246 (TLS 1.2) and RFC 8446 (TLS 1.3).
 """
@@ -25,17 +25,19 @@ TAG = 16
 
 
 class Protection:
-    """Keys of one direction. A record is ``overhead`` bytes longer than its plaintext. 0 means that this varies."""
+    """Keys of one direction. ``overhead`` is the difference in bytes between a record's size and its plaintext's
+    size, or 0 if it varies.
+    """
 
     overhead = 0
 
     def open(self, number: int, header: bytes, fragment: bytes) -> Opened | None:
-        """Return the plaintext of the record with this sequence number, or ``None`` if the number is wrong or the
+        """Return the content type and plaintext of a record, or ``None`` if its sequence ``number`` is wrong or the
         record is damaged."""
         raise NotImplementedError
 
     def next(self) -> Protection | None:
-        """Return the protection after a key update, or ``None`` if the version of TLS has no key updates."""
+        """Return the protection after a key update, or ``None`` if this TLS version has no key updates."""
         return None
 
 
@@ -118,7 +120,7 @@ class ProtectionCbc(Protection):
 def derive_tls12_keys(
     suite: Suite, master: bytes, client_random: bytes, server_random: bytes, *, etm: bool
 ) -> tuple[Protection, Protection]:
-    """Return the protection of the client's and the server's direction [6.3]."""
+    """Return the protections of the client's and the server's directions [6.3]."""
     if suite.kind == "cbc":
         mac = SIZES[suite.mac]
         first, second, third, fourth = _cut(suite, master, server_random + client_random, mac, suite.key)
@@ -131,7 +133,7 @@ def derive_tls12_keys(
 def derive_tls13_keys(
     suite: Suite, secrets: Mapping[str, bytes], labels: tuple[str, str]
 ) -> tuple[Protection13, Protection13]:
-    """Return the protection of the client's and the server's direction, from the secrets with these labels.
+    """Return the protections of the client's and the server's directions, derived from the secrets with these labels.
 
     Raises ``KeyError`` if a secret is missing.
     """
@@ -140,7 +142,7 @@ def derive_tls13_keys(
 
 
 def expand_label(secret: bytes, label: bytes, size: int, algorithm: str) -> bytes:
-    """Return HKDF-Expand-Label with an empty context [7.1]."""
+    """Return the result of HKDF-Expand-Label with an empty context [7.1]."""
     label = b"tls13 " + label
     info = size.to_bytes(2, "big") + bytes([len(label)]) + label + b"\0"
     output = part = b""
@@ -153,7 +155,7 @@ def expand_label(secret: bytes, label: bytes, size: int, algorithm: str) -> byte
 
 
 def prf(secret: bytes, label: bytes, seed: bytes, size: int, algorithm: str) -> bytes:
-    """Return ``size`` bytes of the TLS 1.2 pseudorandom function [5]."""
+    """Return ``size`` bytes of output of the TLS 1.2 pseudorandom function [5]."""
     seed = label + seed
     output, a = b"", seed
     while len(output) < size:
@@ -163,8 +165,7 @@ def prf(secret: bytes, label: bytes, seed: bytes, size: int, algorithm: str) -> 
 
 
 def _cut(suite: Suite, master: bytes, seed: bytes, *sizes: int) -> list[bytes]:
-    """Return the key block, cut into parts of these sizes. Each size yields a part for the client and one for the
-    server."""
+    """Derive the key block, and return it in parts. Each size yields two parts, for the client and for the server."""
     sizes = tuple(size for size in sizes for _ in range(2))
     block, parts = prf(master, b"key expansion", seed, sum(sizes), suite.hash), []
     for size in sizes:

@@ -19,8 +19,7 @@ MAX_HELLO = 1 << 16
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """A record. If it had to be searched for, ``lost`` is the approximate number of bytes lost before it, otherwise
-    0."""
+    """A record. ``lost`` is the approximate number of bytes lost before it, or 0 if its position was known."""
 
     header: bytes
     fragment: bytes
@@ -28,8 +27,8 @@ class Record:
 
 
 class Records:
-    """Divides a byte stream into records. After a loss within a single record, the start of the next record is known.
-    After other losses, the class searches for it."""
+    """Divides a byte stream into records. After a loss within a single record, the position of the next record is
+    known. After other losses, the next record is searched for."""
 
     __slots__ = ("_buffer", "_intact", "_lost", "_skip")
 
@@ -44,8 +43,8 @@ class Records:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """Yield the records that end in ``data``. Raise ``NotTlsError`` if the bytes are not a record, but nothing
-        was lost."""
+        """Yield the records that end in ``data``. Raise ``NotTlsError`` if no bytes were lost, but the stream does
+        not contain a record."""
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._buffer = buffer = self._buffer + data[skipped:]
@@ -75,8 +74,8 @@ class Records:
     def gap(self, size: int) -> int | None:
         """Record the loss of ``size`` bytes. 0 means that the number is unknown.
 
-        Return the size of the record that is lost with them, or 0 if it is unknown. Return ``None`` if this record is
-        already known to be lost.
+        Return the size of the lost record without its header, or 0 if the size is unknown. Return ``None`` if the
+        record was already known to be lost.
         """
         self._intact = False
         if self._skip >= size > 0:
@@ -98,10 +97,10 @@ class Records:
 
 
 def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
-    """Return the position of a record at or after ``at``, and true. It must be followed by another record or the
-    buffer's end.
+    """Return the position of the first record at or after ``at``, and true. The record must be followed by another
+    record or the end of the buffer.
 
-    If no record is found, return the position where the next search starts, and false.
+    If there is no such record, return the position at which the next search starts, and false.
     """
     first = len(buffer)
     while (at := buffer.find(b"\x17\x03\x03", at)) >= 0:
@@ -116,7 +115,7 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
 
 
 def _may_begin(header: bytes) -> bool:
-    """Return whether this may be the start of a record header, which may be incomplete."""
+    """Return whether ``header`` may be a record header or the beginning of one."""
     return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= MAX_RECORD
 
 
@@ -135,7 +134,7 @@ class Messages:
         self._left = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield the type of each message that ends in ``data``, with the body if it is a hello."""
+        """Yield the type and body of each message that ends in ``data``. Bodies are empty except for hellos."""
         self._buffer += data
         while True:
             if self._left:

@@ -10,8 +10,8 @@ Kind = Literal["gcm", "ccm", "ccm8", "chacha", "cbc"]
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A cipher suite with keys of ``key`` bytes. ``hash`` derives the keys, and ``mac`` authenticates records with
-    CBC."""
+    """A cipher suite with keys of ``key`` bytes. Keys are derived with the hash function ``hash``. CBC records are
+    authenticated with the hash function ``mac``."""
 
     kind: Kind
     key: int
