@@ -1,7 +1,7 @@
 """Converts pieces of TCP connections to rows of FRAMES or EXCHANGES, without Spark.
 
-``frame_batches`` converts pieces to Arrow batches. ``ConnectionRows`` creates the rows of one connection, and is the
-state of a streaming job. ``ConnectionProjection`` selects rows and columns.
+``frame_batches`` converts pieces to Arrow batches. ``ConnectionRows`` creates the rows of one connection, and can be
+the state of a streaming job. ``ConnectionProjection`` selects rows and columns.
 """
 
 from kwire_inspect.connections.batches import ConnectionProjection, Table, frame_batches

@@ -1,4 +1,4 @@
-"""Converts the pieces of all connections to Arrow batches that contain only the needed rows and columns.
+"""Converts the pieces of all connections to Arrow batches that contain only the selected rows and columns.
 
 A projection determines which bodies must be decoded and which connections can be skipped.
 """
@@ -33,8 +33,8 @@ Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
 ALL: Bodies = "all"
 CODES: Bodies = "codes"
-"""Bodies to decode: all, or only those that identify clients. With the latter, other bodies are scanned for error
-codes.
+"""Bodies to decode: all bodies, or only bodies that identify clients. In the latter case, other bodies are scanned
+for error codes.
 """
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
 _IDENTITY = {"software_name", "software_version", "principal"}
@@ -44,8 +44,8 @@ _OF_CONNECTIONS = {
     "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
     "exchanges": ("connection", "server_host", "server_port"),
 }
-"""Columns with the same value in all rows of a connection. They do not include the client of an exchange, because an
-Envelope has its own client.
+"""Columns with the same value in all rows of a connection. They do not include the client of an exchange, because the
+request in an Envelope has its own client.
 """
 BATCH_ROWS = 4096
 BATCH_BYTES = 8 << 20
@@ -69,10 +69,12 @@ BUDGET = Budget()
 
 
 class ConnectionProjection(Projection):
-    """Columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute are null unless they are needed.
+    """Selects columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute are null unless they are
+    used.
 
-    ``errors`` and ``shown`` say whether error codes and bytes are needed, and ``bodies`` which APIs must be decoded.
-    With ``scans``, the bytes of other APIs are scanned for error codes.
+    ``errors`` and ``shown`` say whether error codes and frame bytes are used. ``bodies`` contains the names of the
+    APIs whose bodies must be decoded, or is ``True`` for all APIs. If ``scans`` is true, responses of other APIs are
+    scanned for error codes.
     """
 
     __slots__ = ("_scanners", "bodies", "budget", "errors", "scans", "shown", "table")
@@ -99,9 +101,9 @@ class ConnectionProjection(Projection):
             self.bodies = _bodies(self.columns, table, conditions, self.shown)
 
     def undecoded(self, event: RequestEvent | ResponseEvent, context: RequestContext) -> str | None:
-        """Return why the body of a frame larger than ``budget.decoded`` was not decoded.
+        """Return the reason why the body of a frame larger than ``budget.decoded`` was not decoded.
 
-        Return ``None`` if it was decoded or is not needed.
+        Return ``None`` if the body was decoded or did not have to be decoded.
         """
         if event.message is not None or context.unknown:
             return None
@@ -110,8 +112,8 @@ class ConnectionProjection(Projection):
         return too_many_values(event.data)
 
     def outcome(self, api_key: int, version: int, data: bytes, at: int) -> Outcome:
-        """Return the error codes and throttle time of a response whose body is at ``at``, or ``NONE`` if it cannot be
-        read.
+        """Return the error codes and throttle time of a response whose body begins at ``at``, or ``NONE`` if it
+        cannot be read.
         """
         key = api_key << 16 | version
         scan = self._scanners.get(key)
@@ -123,7 +125,7 @@ class ConnectionProjection(Projection):
             return NONE
 
     def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
-        """Return the row for a problem of a file, if it passes the conditions.
+        """Return a list with the row for a problem of a file, or an empty list if the conditions reject the row.
 
         ``unread`` is the number of unread bytes, and ``packets`` the number of unread packets.
         """
@@ -133,7 +135,7 @@ class ConnectionProjection(Projection):
         return self.rows([self.layout.corrupt(source, position, reason, **more)])
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
-        """Return whether a connection may have needed rows. ``peers`` contains its columns by name."""
+        """Return whether rows of a connection may pass the conditions. ``peers`` contains its columns by name."""
         fixed = _OF_CONNECTIONS[self.table]
         return may_pass(self.conditions, {column: value for column, value in peers.items() if column in fixed})
 
@@ -141,7 +143,7 @@ class ConnectionProjection(Projection):
 def _bodies(
     columns: Collection[str], table: Table, conditions: Sequence[Condition], show: bool
 ) -> frozenset[str] | bool:
-    """Return the APIs whose bodies must be decoded, or ``True`` for all."""
+    """Return the names of the APIs whose bodies must be decoded, or ``True`` for all APIs."""
     some: set[str] = set()
     if _IDENTITY.intersection(columns):
         some |= request_context.APIS
@@ -169,12 +171,12 @@ def frame_batches(
     protocol: MessageRegistry = PROTOCOL,
     bodies: Bodies = ALL,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all connections, with the columns of ``schema`` or, by default, all columns of ``table``.
+    """Yield batches of the rows of all connections, with the columns of ``schema`` or, by default, of ``table``.
 
-    Only rows that pass ``conditions`` are returned. A broken file yields a row with a ``problem`` or, with
-    ``failfast``, raises ``BrokenInputError``. A batch has 4,096 rows or slightly more, or covers about 8 MB of the
-    capture, because client ids may be long. If ``bodies`` is ``codes``, responses are scanned for the error codes of
-    exchanges, and only bodies that identify clients are decoded.
+    Only rows that pass ``conditions`` are returned. A broken file yields a row with a ``problem``, or raises
+    ``BrokenInputError`` if ``failfast`` is true. A batch contains 4,096 rows or slightly more. It contains fewer if
+    it covers about 8 MB of the capture, because client ids may be long. If ``bodies`` is ``codes``, only bodies that
+    identify clients are decoded, and other responses are scanned for the error codes of exchanges.
     """
     projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
@@ -203,7 +205,7 @@ def frame_batches(
 
 
 class Connections:
-    """All open connections. A connection without needed rows costs next to nothing.
+    """All open connections. A connection that yields no rows costs almost nothing.
 
     Decoded pieces are kept until ``rows`` converts them. Decoding several pieces before converting them takes a third
     less time than alternating, because a core's caches cannot hold the code of both steps.
@@ -216,7 +218,7 @@ class Connections:
         self._fed = 0  # bytes since the last check of the held memory
 
     def feed(self, piece: Piece) -> int:
-        """Decode a piece. Return the approximate memory in bytes that this needs, without decoded messages."""
+        """Decode a piece. Return its approximate memory use in bytes, excluding decoded messages."""
         connection = self._open.get(id(piece.connection))
         if connection is None:
             connection = self._begin(piece.connection)
@@ -239,8 +241,8 @@ class Connections:
     def drop(self, piece: Piece, fed: int) -> list[Row]:
         """Free the memory of the largest connections if all connections together hold too much.
 
-        Return rows for the dropped data, located at ``piece``. ``fed`` is approximately how many more bytes the
-        connections can hold than at the last call.
+        Return rows for the dropped data, located at ``piece``. ``fed`` is the approximate number of bytes by which
+        the held memory may have grown since the last call.
         """
         budget = self._projection.budget.held
         self._fed += fed
@@ -277,7 +279,7 @@ class Connections:
         return rows if self._projection.takes(rows.peers) else Unwanted(rows.connection)
 
     def _try(self, connection: UnorientedConnection, piece: Piece) -> int:
-        """Feed a piece as ``feed`` does, while the client of the connection is unknown."""
+        """Feed a piece to a connection whose client is unknown. Return the same number as ``feed``."""
         if (rows := connection.add(piece)) is None:
             return self._add(connection, [], piece)
         decided = self._open[id(piece.connection)] = self._wanted(rows)
@@ -291,7 +293,7 @@ def _begun_before(first: Event) -> int:
 
 @dataclass(slots=True)
 class Unwanted:
-    """A connection without needed rows. Keeping a reference to the connection keeps its ``id`` unique."""
+    """A connection that yields no rows. The reference to ``connection`` keeps its ``id()`` unique."""
 
     connection: Connection
 

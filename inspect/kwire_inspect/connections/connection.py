@@ -1,9 +1,9 @@
 """Converts the pieces of one connection to rows, after determining which side is the client if necessary.
 
-If neither a handshake nor a given port determines the client, the bytes are decoded both ways, in strict mode. A
-request that decodes to its end, followed by a response that decodes as its answer, is hardly a coincidence, so it
-decides. Ports and other connections only tip the balance. An undecided connection has no requests, only one row with
-the number of its bytes.
+If neither a handshake nor a given port identifies the client, the bytes are decoded both ways, in strict mode. A
+complete request and a complete response that matches it are unlikely to be a coincidence, so they identify the
+client. Ports and other connections only support weaker evidence. A connection whose client remains unknown has no
+requests, only one row with the number of its bytes.
 """
 
 from __future__ import annotations
@@ -47,28 +47,30 @@ if TYPE_CHECKING:
 
 OPPOSITE: dict[Direction, Direction] = {CLIENT: SERVER, SERVER: CLIENT}
 NEVER_READ = f"{CLOSED} at an earlier request"
-"""Reason for all requests in flight except the oldest, if the server closed the connection.
+"""Reason why all requests in flight except the oldest were not answered, if the server closed the connection.
 
-A broker reads the next request of a connection only after it has answered the previous one, so it refused only the
-oldest request.
+A broker reads the next request of a connection only after it has answered the previous request, so it can have
+refused only the oldest request.
 """
 WINDOW: Final = 1 << 18
 """Maximum number of bytes of a connection that wait until its client is known."""
 FIRST: Final = 1 << 12
 GROWTH: Final = 8
-"""Number of bytes to collect before the first decoding, and their growth factor before the next one."""
+"""Number of bytes to collect before the first attempt to decode, and growth factor of this number per attempt."""
 PIECE: Final = 256
-"""Approximate memory of a piece in bytes, without its data."""
+"""Approximate memory use of a piece in bytes, excluding its data."""
 MAX_UNDECIDED: Final = 64 << 20
-"""Maximum number of bytes to try to decode without a decision. Later bytes are only counted."""
+"""Maximum number of bytes to decode while the client is unknown. Later bytes are only counted."""
 ENOUGH: Final = 3
-"""Number of requests that decide if no request decodes the other way. A complete exchange has the same weight."""
+"""Number of requests that identify the client if no request decodes the other way. A complete exchange has the same
+weight.
+"""
 HOPELESS: Final = 32
-"""Number of unreadable frames that rule out a side as the client if no frame is readable. If both sides fail, neither
-is the client.
+"""Number of unreadable frames that rule out a side as the client if no frame is readable. If both sides are ruled
+out, the client remains unknown.
 """
 FOREIGN: Final = 1 << 62
-"""Score of bytes that are not Kafka, whichever side is the client."""
+"""Score of bytes that do not use Kafka's protocol, whichever side is the client."""
 NOT_YET: Final = "it was not yet known which side is the broker"
 
 
@@ -76,9 +78,9 @@ NOT_YET: Final = "it was not yet known which side is the broker"
 class ConnectionRows:
     """Converts the pieces of one connection to rows of FRAMES or EXCHANGES, with the columns of a projection.
 
-    The object is as large as the decoder's state: unfinished frames and requests in flight. It can be pickled between
-    any two pieces, so it serves as the state of a streaming job. With ``swapped``, the end that the connection
-    regards as its server is the client.
+    The object is as large as the decoder's state, which consists of unfinished frames and requests in flight. It can
+    be pickled between any two pieces, and can therefore be the state of a streaming job. If ``swapped`` is true,
+    ``connection.server`` is the client.
     """
 
     __slots__ = (
@@ -115,11 +117,13 @@ class ConnectionRows:
 
     @property
     def held(self) -> int:
-        """Approximate memory in bytes held while waiting for the rest of a frame or for a response."""
+        """Approximate memory use, in bytes, of incomplete frames and of requests that await a response."""
         return self._decoder.held + self._table.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
-        """Free the held memory, or only memory that may contain ``secrets``. Pass the returned events to ``rows``."""
+        """Free the held memory or, if ``secrets`` is true, only the memory that may contain secrets. Pass the
+        returned events to ``rows``.
+        """
         if self.closed:
             return []
         return (self._decoder.drop_secrets if secrets else self._decoder.drop)(time, reason)
@@ -132,7 +136,7 @@ class ConnectionRows:
         return self._projection.rows(rows)
 
     def forget(self) -> None:
-        """Free memory that is used only to save time."""
+        """Free the memory of caches."""
         self._table.contexts.clear()
 
     def feed(self, piece: Piece) -> list[Row]:
@@ -186,14 +190,13 @@ class ConnectionRows:
 def score(
     pieces: Iterable[Piece], size: int, protocol: MessageRegistry, *, swapped: bool, enough: int = FOREIGN
 ) -> int:
-    """Return the score of the evidence that client and server are as captured or, with ``swapped``, the other way
-    round.
+    """Return a score for the evidence that the client and server are as captured, or swapped if ``swapped`` is true.
 
-    The pieces have at most ``size`` bytes. Scoring stops at ``enough``.
+    The pieces contain at most ``size`` bytes. Scoring stops once the score reaches ``enough``.
     """
     decoder = ConnectionDecoder(protocol, policy=STRICT, bodies=False, max_found=size, max_in_flight_bytes=WINDOW)
     catalog = ApiCatalog(protocol, WINDOW)
-    requests: dict[int, bool | None] = {}  # whether they can be read, by position
+    requests: dict[int, bool | None] = {}  # whether each request can be read, by position
     total = undecodable = 0
     for (kind, sender), run in groupby(pieces, key=attrgetter("kind", "direction")):
         direction = OPPOSITE[sender] if swapped else sender
@@ -226,7 +229,7 @@ def score(
 
 @mypyc_attr(serializable=True)
 class UnorientedConnection:
-    """The pieces of a connection until its client is known. Afterwards, ``decoded`` yields their events.
+    """Holds the pieces of a connection until its client is known. Then ``decoded`` yields their events.
 
     Like ``ConnectionRows``, it can be pickled between any two pieces.
     """
@@ -253,17 +256,17 @@ class UnorientedConnection:
         self._projection = projection
         self._pieces: list[Piece] = []
         self._size = 0  # bytes of the waiting pieces
-        self._next = FIRST  # the size at which they are decoded next
+        self._next = FIRST  # the size at which to decode them next
         self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that no longer wait, by their sender in the capture
         self._reported = 0  # passed bytes that already have a row
         self._scores = 0, 0  # scores of the passed bytes: as captured, and swapped
         self._encrypted = 0  # pieces that begin like a TLS record
         self._vain = 0  # bytes that were decoded without finding evidence
-        self._idle = 0  # bytes that will only be counted before more are decoded
+        self._idle = 0  # bytes to count before the next attempt to decode
 
     @property
     def held(self) -> int:
-        """Approximate memory in bytes of the data that waits."""
+        """Approximate memory use of the waiting data, in bytes."""
         return self._size if self.decided is None else self.decided.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
@@ -283,16 +286,16 @@ class UnorientedConnection:
         return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
 
     def hurry(self, piece: Piece) -> list[Row]:
-        """Return the rows if the waiting pieces show who the client is. Otherwise keep only the scores of these
-        pieces.
+        """Add a piece. Return the rows if the waiting pieces identify the client. Otherwise, keep only their scores.
         """
         self._next = 0
         return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
-        """Add a piece. If it decides which side is the client, return the ``ConnectionRows`` to use with ``decoded``.
+        """Add a piece. If the client is now known, return the ``ConnectionRows`` to use with ``decoded``.
 
-        Bytes that decode neither way are tried less and less often: as many bytes are skipped as were tried before.
+        If the bytes decode neither way, attempts become less frequent. After each attempt, as many bytes are skipped
+        as have been tried so far.
         """
         self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
         ended = piece.kind == "closed"
@@ -320,8 +323,7 @@ class UnorientedConnection:
         return self.decided
 
     def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
-        """Yield the events of all pieces up to the deciding one. Bytes that came too early to be kept are reported
-        first.
+        """Yield the events of each waiting piece, with the piece. First report the earlier bytes that were not kept.
         """
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped
@@ -332,7 +334,7 @@ class UnorientedConnection:
             yield decode(waiting), waiting
 
     def rows(self, events: list[Event], piece: Piece) -> list[Row]:
-        """Return the row of a connection that ended undecided, located at its last ``piece``."""
+        """Return the row of a connection that ended before its client was known, located at its last ``piece``."""
         if self.decided is not None:
             return self.decided.rows(events, piece)
         if piece.kind != "closed":
@@ -341,7 +343,7 @@ class UnorientedConnection:
         return self.unread(piece)
 
     def unread(self, piece: Piece) -> list[Row]:
-        """Return a row, located at ``piece``, for the bytes that have stopped waiting since the last call."""
+        """Return a row, located at ``piece``, for the bytes that were dropped since the last call."""
         if self.decided is not None:
             return self.decided.unread(piece)
         if not (size := sum(self._passed.values())):
@@ -361,7 +363,7 @@ class UnorientedConnection:
         )
 
     def _scored(self) -> tuple[int, int]:
-        """Return both scores, including the waiting pieces. The winning side is scored only until it has won."""
+        """Return the scores as captured and swapped, including the waiting pieces. Scoring stops once one has won."""
         pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
         first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
         enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN
@@ -371,7 +373,9 @@ class UnorientedConnection:
         return first, other
 
     def _swapped(self, given: int, other: int, *, ended: bool) -> bool | None:
-        """Return whether the scores show that the captured server is the client, or ``None`` if undecided."""
+        """Return whether the scores show that the captured server is the client, or ``None`` if they are
+        inconclusive.
+        """
         likely = self.connection.guess.likely if self.connection.guess else None
         if max(given, other) >= FOREIGN:
             return likely is False

@@ -1,8 +1,8 @@
 """Finds the error codes in a response, at any depth, and its throttle time.
 
-For each response class and version, a function is generated once. It scans the bytes, skips everything else, and
-creates no objects. Its source contains numbers from the layout, but no text from a definition. For decoded responses,
-functions that visit only fields with error codes are created once, from ``FIELDS``.
+For each response class and version, a function is generated once. It scans the bytes of a response, skips all other
+fields, and creates no objects. Its source contains numbers from the layout, but no text from a definition. For
+decoded responses, functions that visit only the fields with error codes are created once, from ``FIELDS``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Outcome = tuple[tuple[int, ...], int | None]
 """Distinct error codes except 0, in ascending order, and the throttle time in milliseconds."""
 Scan = Callable[[bytes, int], Outcome]
 MAX_CODES = 256
-"""Maximum number of error codes in a row. Kafka has fewer, but hostile responses could make each row large."""
+"""Maximum number of error codes in a row. Kafka has fewer, but hostile responses could otherwise make rows large."""
 DEEPEST = 16
 """Maximum depth of nested structs."""
 NONE: Outcome = ((), None)
@@ -37,7 +37,9 @@ _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 
 class _OtherwiseError(Exception):
-    """Raised if an error code or throttle time is in a tagged field, which generated functions do not read."""
+    """Raised if a tagged field contains an error code or throttle time, or if structs are nested too deeply.
+    Generated functions do not support either case.
+    """
 
 
 def scanner(cls: type[Message], version: int) -> Scan | None:
@@ -150,13 +152,13 @@ class _Emitter:
             yield from self._blob(field, depth + 1, nullable=False)
 
     def _whole(self, owner: type[Struct], depth: int) -> Iterator[str]:
-        """Yield the statements for a struct in its own block, at least one."""
+        """Yield the statements of a block that reads a struct. The block is never empty."""
         yield from self._struct(owner, depth)
         yield from self._passed(depth)
         yield from _indented(depth, "pass")
 
     def _length(self, field: PresentField, size: int, depth: int, *, nullable: bool) -> Iterator[str]:
-        """Yield statements that set ``n`` to a length or count, which is negative for an allowed null."""
+        """Yield statements that set ``n`` to a length or count, or to a negative number for a permitted null."""
         yield from self._passed(depth)
         if field.is_compact:
             yield from _indented(depth, "n = data[pos] - 1", "pos += 1", "if n > 126:")
@@ -191,7 +193,7 @@ def _has_codes(cls: type[Struct], version: int) -> bool:
 
 
 def _size(cls: type[Struct], version: int) -> int | None:
-    """Return the size of a struct in bytes, or ``None`` unless all its fields have a fixed size."""
+    """Return the size of a struct in bytes, or ``None`` if its size can vary."""
     fields = present_fields(cls, version)
     if version in cls.FLEXIBLE_VERSIONS or not all(field.type in SIZES for field in fields):
         return None
@@ -266,8 +268,9 @@ def _code(name: str) -> Collect:
 
 
 def _codes(name: str, code: str) -> Collect:
-    """Return a function for a list of structs, such as thousands of partitions, that have one code each and no nested
-    structs.
+    """Return a function that collects the error codes of a list of structs, such as thousands of partitions.
+
+    Each struct contains exactly one error code.
     """
     get, get_code = attrgetter(name), attrgetter(code)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire_inspect.rows import Row
 
 Answer = ResponseEvent | Undecodable | None
-"""Available parts of a response."""
+"""A response, a response that cannot be decoded, or ``None`` if there is no response."""
 
 END: Final = float("inf")
 
@@ -32,10 +32,10 @@ _shared_row: Final = _LAYOUT.shared_row
 
 @mypyc_attr(serializable=True)
 class PendingRequest:
-    """A request that awaits its response, without its message. Its bytes are kept only if they are to be ``shown``.
+    """A request that awaits its response. Its message is not kept.
 
-    ``wrong`` is the reason why the request, or the contents of an Envelope, were not decoded. ``inner`` is the
-    request in an Envelope.
+    ``shown`` contains its bytes if rows contain them. ``wrong`` is the reason why the request or the contents of an
+    Envelope were not decoded. ``inner`` is the request in an Envelope.
     """
 
     __slots__ = (
@@ -73,7 +73,7 @@ class PendingRequest:
 class ExchangeRows:
     """Creates a row for every request with a known outcome, and another row for the request in an Envelope.
 
-    Bytes of a connection that were not read become rows with a ``problem``, one for each reason in
+    Unread bytes of a connection are reported in rows with a ``problem``, one for each reason in
     ``kwire_inspect.reasons``. These rows are added at the end of the connection, on request, and as soon as the
     connection turns out not to use Kafka's protocol.
     """
@@ -248,7 +248,7 @@ class ExchangeRows:
     def _shared(self, request: PendingRequest, version: int | None, outcome: str, reason: str | None) -> Row:
         """Return the values that a row shares with similar rows.
 
-        Nearly all requests are answered in their own version, so the context keeps this case.
+        Nearly all requests are answered in their own version, so the context caches the values for this case.
         """
         context, source = request.context, request.source
         is_usual = outcome == "answered" and version == context.version and reason is None
@@ -271,7 +271,7 @@ class ExchangeRows:
         codes = throttle = latency = response_size = response_bytes = None
         if answer is not None:
             latency = (answer.time - request.time) * 1000
-            if request.size is not None:  # it is not in an Envelope
+            if request.size is not None:  # not in an Envelope
                 response_size = answer.size
             if self._shown:
                 response_bytes = shown(self._projection.protocol, answer)
@@ -330,9 +330,9 @@ def _address(packed: bytes) -> str | None:
 
 
 def _principal(protocol: MessageRegistry, data: bytes | None) -> str | None:
-    """Return the principal from Kafka's own format: a version and a message.
+    """Return the principal in Kafka's default format, or ``None`` if the data has another format.
 
-    Other principal builders may use any format.
+    The default format is a version followed by a message. Custom principal builders may use any format.
     """
     try:
         version = int.from_bytes(data[:2], "big") if data else 0

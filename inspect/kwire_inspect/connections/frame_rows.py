@@ -144,20 +144,20 @@ class FrameRows:
         self._requests.clear()
 
     def _take(self, position: int) -> PendingRequest:
-        """Return what is known about the answered request. Earlier requests, which get no response, are dropped."""
+        """Return the pending request at a position. Drop earlier requests, which will receive no response."""
         while (oldest := next(iter(self._requests))) < position:
             del self._requests[oldest]
         return self._requests.pop(position)
 
     def _share(self, context: RequestContext, source: str) -> None:
-        """Create the tuples of shared values for the rows of requests and of responses with this context and file."""
+        """Create the tuples of values shared by all request rows, and by all response rows, of a context and file."""
         context.source = source
         common = {"source": source, **self._peers, **context.columns}
         context.request_row = _shared_row(**common, direction=CLIENT, kind="request", reason=context.unknown)
         context.response_row = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
 
     def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
-        """Return the tuple of values for a row that shares it with no other row."""
+        """Return a tuple of shared values that only one row uses."""
         return _shared_row(
             source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
         )

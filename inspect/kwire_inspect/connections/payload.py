@@ -1,4 +1,4 @@
-"""The bytes of frames that may be shown, with secrets removed."""
+"""Removes secrets from the bytes of frames before they are shown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _harmless(protocol: MessageRegistry) -> dict[str, frozenset[str]]:
 
 
 def shown(protocol: MessageRegistry, event: RequestEvent | ResponseEvent | Undecodable) -> bytes | None:
-    """Return the header and body of a frame without secrets, or ``None`` if they cannot be removed.
+    """Return the header and body of a frame without secrets, or ``None`` if its secrets cannot be removed.
 
     Secrets cannot be located in undecodable frames of APIs with secrets. Frames with an unknown API or with missing
     bytes may also contain secrets, such as a token on a connection whose beginning was not captured.

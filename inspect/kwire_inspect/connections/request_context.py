@@ -1,12 +1,13 @@
 """The values that rows of a connection share: its peers and, for each kind of request, its client and API.
 
-A client is identified by its ApiVersions requests and its authentication. ApiVersions requests name the client's
-software since version 3 [KIP-511], even in versions that are not known yet.
+A client is identified by its ApiVersions requests and its authentication. Since version 3, ApiVersions requests name
+the client's software [KIP-511], even in versions that are not yet known.
 
-The principal is the name with which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802]. It is in
-SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. It is used once the server has
-accepted it, or once the client continues as if accepted. GSSAPI and OAUTHBEARER yield no principal, because the
-server's configuration maps it. Delegation tokens yield none, because their owner is not sent.
+The principal is the name with which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802]. It is
+sent in SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. It is used once the server has
+accepted it, or once the client continues as if it had been accepted. GSSAPI and OAUTHBEARER yield no principal,
+because the server's configuration determines it. Delegation tokens yield no principal, because their owner is not
+sent.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ LONGEST = 1000
 Columns = dict[str, Any]
 """Values by column."""
 MAX_CONTEXTS: Final = 256
-"""Maximum number of contexts per connection. Clients have fewer, but bytes may claim to come from any number of
-clients.
+"""Maximum number of contexts per connection. Clients need fewer, but a hostile connection can contain any number
+of client ids.
 """
 
 
@@ -54,8 +55,8 @@ UNKNOWN = Client()
 class Identity:
     """Learns the identity of a client. ``known`` is the identity so far.
 
-    Pass it all tokens and the requests of ``APIS``. While there is a ``candidate``, a principal that the server has
-    not accepted yet, pass it all requests and responses.
+    ``candidate`` is a principal that the server has not accepted yet, or ``None``. Pass all tokens and all requests
+    of ``APIS`` to this object and, while there is a candidate, all requests and responses.
     """
 
     known: Client = UNKNOWN
@@ -99,7 +100,7 @@ class Identity:
             self._accept()
 
     def _is_last(self, token: bytes) -> bool:
-        """Return whether a server token shows that it accepts the client: the only token, or a token with a proof."""
+        """Return whether a token shows that the server accepts the client: the only token, or one with a proof."""
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
@@ -107,13 +108,13 @@ class Identity:
         self.candidate = None
 
     def _know(self, known: Client) -> None:
-        """Set the identity. If it is unchanged, the object stays the same, which makes rows cheaper."""
+        """Set the identity. If it is unchanged, keep the same object, because this makes rows cheaper."""
         if known != self.known:
             self.known = known
 
 
 def _user(mechanism: str, token: bytes) -> str | None:
-    """Return the principal in the first token of a SASL mechanism, or ``None`` if it names none."""
+    """Return the principal in the first token of a SASL mechanism, or ``None`` if there is no principal."""
     name = None
     if mechanism == "PLAIN":
         parts = token.split(b"\0")
@@ -192,5 +193,5 @@ class ContextCache:
         return context
 
     def clear(self) -> None:
-        """Forget all contexts. Requests in flight keep theirs."""
+        """Forget all contexts. Requests in flight keep their contexts."""
         self._known.clear()
