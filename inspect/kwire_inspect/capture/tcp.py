@@ -287,7 +287,7 @@ class TcpConnections:
         self._known.clear()
 
     def _is_mine(self, key: bytes) -> bool:
-        """Return whether a key is selected. A connection has the same hash in both directions and in all processes."""
+        """Return whether a key is selected. Both directions of a connection have the same hash in all processes."""
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):

@@ -286,8 +286,7 @@ class UnorientedConnection:
         return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
 
     def hurry(self, piece: Piece) -> list[Row]:
-        """Add a piece. Return the rows if the waiting pieces identify the client. Otherwise, keep only their scores.
-        """
+        """Add a piece. Return rows if the waiting pieces identify the client, otherwise keep only their scores."""
         self._next = 0
         return self.feed(piece)
 
@@ -323,8 +322,7 @@ class UnorientedConnection:
         return self.decided
 
     def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
-        """Yield the events of each waiting piece, with the piece. First report the earlier bytes that were not kept.
-        """
+        """Yield the events of each waiting piece, with the piece. First report earlier bytes that were not kept."""
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped
         sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]

@@ -1,9 +1,9 @@
 """Reads files as Arrow batches, task by task, without Spark. A reader plans tasks from its options and reads them.
 
-Spark's data sources distribute the tasks to workers (``sources``). Likewise, ``read_batches`` distributes them to
-processes. Each process is spawned, reads its tasks in order and sends the rows through a pipe. The caller reads a
-batch from each process in turn, so the order of the rows depends only on the inputs and the number of processes.
-Pipes are small, so a fast process waits for slower ones.
+Spark's data sources distribute the tasks to workers, and ``read_batches`` distributes them to processes. Each process
+is spawned, reads its tasks in order and sends the rows through a pipe. The caller reads a batch from each process in
+turn, so the order of the rows depends only on the inputs and the number of processes. Pipes are small, so fast
+processes wait for slow processes.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _READERS = {
 }
 """Reader class for each type of input. Clients and problems are read from stored tables instead.
 
-Readers are imported on demand. A report on a small capture takes little longer than its imports.
+Readers are imported on demand, because a report on a small capture takes little longer than its imports.
 """
 MAX_SPLIT, MIN_SPLIT = 64 << 20, 4 << 20
 """Maximum and minimum number of bytes of a file to read per task, unless the option ``splitSize`` is set."""
@@ -78,10 +78,11 @@ def read_batches(
     processes: int = 1,
     transform: Batches = iter,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table of :data:`TABLES` from all inputs. With ``processes=1``, no other process is started.
+    """Yield batches of the rows of a table of :data:`TABLES` from all inputs.
 
-    ``tables.read`` is the counterpart with the same options. Only ``columns`` are computed, by default all. Each
-    process passes all rows that it reads from inputs of the same type to ``transform``.
+    With ``processes=1``, no other process is started. The Spark engine reads tables with the same options. Only
+    ``columns`` are computed, or all columns by default. Each process passes all rows that it reads from inputs of the
+    same type to ``transform``.
     """
     full = TABLES[table]
     given = passed(options or {}, table)
@@ -108,8 +109,7 @@ def _reader(name: str) -> type[Reader]:
 class Reader:
     """Base class of readers. A reader plans tasks, which can be pickled, and reads each task as Arrow batches.
 
-    The batches have the columns of ``schema``. Only rows that satisfy ``conditions`` are needed, but there may be
-    others.
+    The batches have the columns of ``schema``. Rows that do not satisfy ``conditions`` may be left out.
     """
 
     def __init__(self, options: Options, schema: pa.Schema | None = None) -> None:
@@ -119,7 +119,7 @@ class Reader:
 
     @classmethod
     def columns(cls, options: Options) -> pa.Schema:
-        """Return all columns of the table."""
+        """Return the schema of the complete table."""
         raise NotImplementedError
 
     def tasks(self) -> Sequence[Any]:
@@ -131,7 +131,7 @@ class Reader:
         raise NotImplementedError
 
     def split_size(self, files: Iterable[str]) -> int:
-        """Return the option ``splitSize`` in bytes. The default is small enough to give every CPU a share."""
+        """Return the value of ``splitSize`` in bytes. The default is small enough to give every CPU a share."""
         total = sum(map(stored_size, files))
         size = min(MAX_SPLIT, max(MIN_SPLIT, total // (2 * (os.cpu_count() or 1))))
         return self.options.size("splitSize", size)
@@ -142,15 +142,15 @@ def stored_size(file: str) -> int:
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted meanwhile: reading reports it
+        return 0  # deleted since it was found, which reading will report
 
 
 def read_dealt(
     reader: Reader, tasks: Sequence[Any], processes: int, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all tasks, as ``transform`` returns them for the rows of each process.
+    """Read all tasks in processes. Yield the batches that ``transform`` returns for the rows of each process.
 
-    Both ``reader`` and ``transform`` are pickled. Processes are named by their number.
+    Both ``reader`` and ``transform`` are pickled. The name of a process is its number.
     """
     shares = [share for share in (tasks[number::processes] for number in range(processes)) if share]
     if len(shares) <= 1:
@@ -182,7 +182,7 @@ def _rows(reader: Reader, tasks: Iterable[Any]) -> Iterator[pa.RecordBatch]:
 
 
 def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
-    """Yield the batches that a process sends. If it then sends an exception, raise it."""
+    """Yield the batches that a process sends. Raise an exception if the process sends one after them."""
     schema: pa.Schema | None = None
     try:
         while data := receiver.recv_bytes():
@@ -224,8 +224,8 @@ def tune_worker() -> None:
 
     The garbage collector ignores imported modules and runs rarely. Rows are short-lived and contain no cycles, so
     repeated scans of the modules would take as long as building the rows. Up to 64 MB of freed memory stay in the
-    process for the next batch. Returning them to the system would take a third of the time needed for frames with
-    much data.
+    process for the next batch. Returning this memory to the system would take a third of the time needed to process
+    frames with much data.
     """
     gc.freeze()
     atexit.register(gc.unfreeze)  # otherwise DuckDB reports leaked objects at exit

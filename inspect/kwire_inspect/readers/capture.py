@@ -16,7 +16,7 @@ from kwire_inspect.readers import Reader, stored_size, tune_worker
 from kwire_inspect.tls import KeyLog, checked_key_log, decrypted, read_key_log
 
 Task = tuple[list[str], tuple[int, int]]
-"""The files, and the share of their connections: its number and the number of shares."""
+"""The files, and the share of their connections to process, as its number and the number of shares."""
 BYTES_PER_TASK = 32 << 20
 PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 COMPRESSION = 4
@@ -64,7 +64,7 @@ def _table(options: Options) -> Table:
 
 
 def _tasks(files: Sequence[str]) -> int:
-    """Return the number of tasks for files of this size, at most the number that this machine can run in parallel."""
+    """Return the number of tasks for the total size of ``files``, but at most the number of CPUs."""
     size = sum(map(_weight, files))
     return max(1, min(-(-size // BYTES_PER_TASK), os.cpu_count() or 1))
 

@@ -76,7 +76,7 @@ class TableReader(Reader):
 def read_table(
     path: str, *, columns: Sequence[str], processes: int = 1, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a table of this run, as ``read_batches`` does for inputs."""
+    """Yield batches of the rows of a table that this run has written, as ``read_batches`` does for inputs."""
     reader = TableReader(path, columns, processes)
     return read_dealt(reader, reader.tasks(), processes, transform)
 

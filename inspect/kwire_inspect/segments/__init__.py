@@ -1,7 +1,7 @@
 """Reads log segments and snapshots as Arrow tables, without Spark.
 
-``segment_files`` finds files, ``splits`` divides them, and ``record_batches`` decodes splits into columns. Broken
-input does not raise an error. It becomes a row that describes the problem.
+``segment_files`` finds files, ``splits`` divides them, and ``record_batches`` decodes splits into columns. By
+default, broken input does not raise an error, but becomes a row that describes the problem.
 """
 
 from kwire_inspect.segments.bounds import Bounds

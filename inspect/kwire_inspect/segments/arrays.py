@@ -14,10 +14,10 @@ from kwire_inspect.segments.secret_records import redacted_values
 from kwire_inspect.storage import written
 
 _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
-"""Smallest and largest timestamp that Python supports, in milliseconds. Their years are 1 and 9999."""
+"""Minimum and maximum timestamps that Python supports, in milliseconds since the epoch: the years 1 and 9999."""
 
 Column = Callable[[pa.RecordBatch, LogSegment, bool], pa.Array]
-"""A function that returns a column from decoded records, their file, and whether to hide secrets."""
+"""A function that accepts decoded records, their file, and whether to hide secrets. It returns a column."""
 
 
 def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
@@ -49,7 +49,7 @@ def large_reason(size: int) -> str:
 
 
 def milliseconds(records: pa.RecordBatch) -> pa.Array:
-    """Return the timestamps as integers in milliseconds, null where a record has none."""
+    """Return the timestamps as integers in milliseconds since the epoch, or null for records without a timestamp."""
     return records.column("timestamp").cast(pa.int64())
 
 
@@ -84,4 +84,4 @@ _COLUMNS: dict[str, Column] = {
     "value": _value,
     "problem": _too_large,
 }
-"""Function for each column that differs from the decoded one."""
+"""Functions that compute columns, for columns that differ from the decoded columns."""

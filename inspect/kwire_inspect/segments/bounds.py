@@ -1,4 +1,4 @@
-"""Ranges of offsets and times for which a reader can skip batches and records."""
+"""Ranges of offsets and times. Readers skip batches and records outside these ranges."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ class Bounds:
     def skip(self, batch: Batch) -> bool:
         """Return whether the batch header shows that all records are out of bounds.
 
-        Every format stores the largest offset and timestamp in the header, but some do not store the smallest.
+        Every format stores the largest offset and timestamp in the header, but not every format stores the smallest.
         """
         if batch.last_offset < self.first_offset or batch.max_timestamp * 1000 < self.first_time:
             return True
         return batch.magic == 2 and batch.base_offset > self.last_offset
 
     def within(self, offsets: pa.Array, times: pa.Array) -> pa.Array:
-        """Return a boolean array that selects the records within the bounds. ``times`` are in milliseconds, null for
-        none."""
+        """Return a boolean array that selects the records within the bounds. ``times`` are in milliseconds since the
+        epoch, or null."""
         chosen = _between(offsets, self.first_offset, self.last_offset)
         if self.timed:
             # Compare whole milliseconds, because large timestamps overflow int64 microseconds.
@@ -71,4 +71,4 @@ _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "<=": lambda value: (LOWEST, value),
     "in": lambda values: (min(values), max(values)),
 }
-"""Function for each test that returns the smallest and the largest value that satisfy it."""
+"""Functions by test. Each function returns the smallest and largest values that satisfy the test."""

@@ -14,17 +14,17 @@ from kwire.logs.segment import FILE_NAME, log_file
 from kwire_inspect.storage import place, size_of, written
 
 STATES = ("delete", "future", "stray")
-"""Partition folders that are being deleted, that are being moved to another disk, or that no longer belong to the
-broker."""
+"""States of partition folders: being deleted, being moved to another disk, and no longer belonging to the broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
     """Selects the files to read in folders.
 
-    ``topics`` are patterns with ``*`` and ``?``, and a leading ``!`` excludes topics. ``states`` lists which of
-    ``STATES`` to include. ``checkpoints`` selects snapshots: ``true``, ``false`` or ``auto``. ``auto`` means the
-    newest snapshot if the beginning of the metadata log has been deleted.
+    ``topics`` contains patterns with ``*`` and ``?``. Patterns with a leading ``!`` exclude topics. ``states``
+    contains the ``STATES`` to include. ``checkpoints`` selects all snapshots if it is ``true``, and no snapshots if
+    it is ``false``. If it is ``auto``, it selects the newest snapshot if the beginning of the metadata log has been
+    deleted.
     """
 
     topics: tuple[str, ...] = ()
@@ -46,8 +46,8 @@ class Selection:
 class Split:
     """The batches of a file that begin at or after byte ``start``, but before byte ``end``.
 
-    ``size`` is the size of the file in bytes when it was split, or -1 if it could not be opened. ``stamp`` is the
-    stamp of an object.
+    ``size`` is the size of the file in bytes when it was split, or -1 if it could not be opened. ``stamp`` identifies
+    the version of an object in a store.
     """
 
     path: str
@@ -62,7 +62,8 @@ def segment_files(
 ) -> list[LogSegment]:
     """Return the segments and snapshots among ``files``, sorted by topic, partition and offset.
 
-    Files in ``named`` are always included. Others must be named as brokers name them, and match ``selection``.
+    Files in ``named`` are always included. Other files must have names that brokers give them, and match
+    ``selection``.
     """
     selection = selection or Selection()
     chosen, candidates = [], []
@@ -77,8 +78,8 @@ def segment_files(
 
 
 def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Split, ...]]:
-    """Divide files into ranges of at most ``size`` bytes. Return them in groups of about this size, one group per
-    task."""
+    """Divide files into ranges of at most ``size`` bytes. Return the ranges in groups of about this size, one group
+    per task."""
     groups: list[list[Split]] = []
     room = 0
     for file in files:
@@ -116,5 +117,5 @@ def _size(file: LogSegment) -> int:
 
 
 def name_of(file: LogSegment) -> str:
-    """Return the input name of a segment."""
+    """Return the name of a segment as an input."""
     return written(file.path)

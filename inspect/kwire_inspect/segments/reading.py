@@ -41,14 +41,15 @@ def record_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of splits within ``bounds``, with the columns of ``schema``. Other columns are not computed.
 
-    A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. From larger
-    batches, the records before the damage are yielded. ``control=False`` excludes control records. ``hide`` removes
-    secrets from metadata records. ``limit`` is the maximum decompressed size of a batch in bytes. ``most`` is the
-    maximum total size of a record's key, value and headers. In larger records all three are null, and ``problem``
-    gives the reason.
+    A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. Larger
+    batches are yielded up to the first record that cannot be read. ``control=False`` excludes control records.
+    ``hide`` removes secrets from metadata records. ``limit`` is the maximum decompressed size of a batch in bytes.
+    ``most`` is the maximum total size, in bytes, of a record's key, value and headers. If a record is larger, all
+    three are null, and ``problem`` contains the reason.
 
     With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
-    of a partition's newest segment never raises. It is normal while a broker is writing or after it was killed.
+    of a partition's newest segment never raises an error. It is normal while a broker is writing and after a broker
+    was killed.
     """
     bounds = bounds or Bounds()
     for split in group:
@@ -101,12 +102,12 @@ def _within(window: Window, split: Split, bounds: Bounds, rows: Rows, control: b
 
 
 def _is_newest(path: str) -> bool:
-    """Return whether a segment is the last in its folder, to which the broker may be appending."""
+    """Return whether a segment is the newest in its folder, so that the broker may still be appending to it."""
     name = Path(path).name
     return name.endswith(".log") and all(other <= name for other in place(path).siblings() if other.endswith(".log"))
 
 
 def _beside(path: str, suffix: str) -> bytes:
-    """Return the first bytes of the file that has the same name but another suffix."""
+    """Return up to ``MAX_INDEX`` bytes of the file with the same name and another ``suffix``."""
     with opened(path.removesuffix(".log") + suffix) as file:
         return file.read(MAX_INDEX)

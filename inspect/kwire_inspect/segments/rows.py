@@ -24,12 +24,12 @@ from kwire_inspect.segments.bounds import Bounds
 ROWS = 1 << 14
 """Approximate number of rows per Arrow batch. Whole record batches are added until this number is reached."""
 BYTES = WINDOW
-"""Approximate size of an Arrow batch in bytes. It is the size of a window, which is then copied into columns once.
+"""Approximate size of an Arrow batch in bytes. It equals the size of a window, which is then copied to columns once.
 
-A larger size is not faster, because memory is then reused less.
+A larger size is not faster, because memory would be reused less often.
 """
 MAX_RECORD = 2 << 20
-"""Maximum total size in bytes of a record's key, value and headers. Default of the option ``maxRecord``."""
+"""Maximum total size in bytes of a record's key, value and headers. This is the default of ``maxRecord``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class Rows:
         return self._builder.ready
 
     def take(self, batch: Batch, data: bytes, at: int) -> bool:
-        """Add the batch at ``data[at]``, whose checksum is valid. Return false if the batch is unusual and was not
-        added."""
+        """Add the batch at ``data[at]``, whose checksum must be valid. Return whether it was added. Unusual batches
+        are not added."""
         try:
             return (batch.magic < 2 or batch.count <= BELIEVED) and self._builder.take(batch, data, at)
         except DecodeError:
@@ -84,7 +84,7 @@ class Rows:
     def add(self, batch: Batch) -> Iterator[Made]:
         """Add a batch that ``take`` did not add."""
         try:
-            if batch.magic == 2 and batch.count > BELIEVED:  # even if only the number of records is needed
+            if batch.magic == 2 and batch.count > BELIEVED:  # even if only the number of records is requested
                 yield from self._in_parts(batch)
             else:
                 yield from self._one_by_one(batch, iter(batch.records()))
@@ -124,7 +124,7 @@ class Rows:
                     self._builder.add_records(batch, part)
                     yield from self.finished()
                     part, size = [], 0
-        finally:  # add the records before one that cannot be read
+        finally:  # add the records before a record that cannot be read
             self._builder.add_records(batch, part)
 
     def finished(self) -> Iterator[Made]:

@@ -33,11 +33,11 @@ _SECRET = frozenset(
 
 
 def redacted_values(keys: pa.Array, values: pa.Array, topic: str | None) -> pa.Array:
-    """Return the ``values`` of records without secrets. ``keys`` are the keys of the same records.
+    """Return the ``values`` of records with secrets removed. ``keys`` are the keys of the same records.
 
     Records that may contain secrets but cannot be decoded become empty in the metadata log, in Kafka Connect's
-    configuration topic, and in files whose folder does not name a topic. In other topics they are kept, because there
-    they are unrelated data that merely begins alike.
+    configuration topic, and in files whose folder does not name a topic. In other topics they are kept, because they
+    are unrelated data that begins with the same bytes.
     """
     if topic is not None and connect_topic(topic) == CONFIGS:
         return pa.array(map(_without_config, keys.to_pylist(), values.to_pylist()), pa.binary())
@@ -56,7 +56,7 @@ def _any_starts(found: pa.Array, starts: Sequence[bytes]) -> bool:
 
 
 def _similar_to_config(key: bytes | None, value: bytes | None, expected: bool) -> bytes | None:
-    """Return the ``value`` of a record of any topic. Remove secrets if it resembles Kafka Connect's configuration."""
+    """Return the ``value`` of a record, without secrets if the record resembles Kafka Connect's configuration."""
     if key is None or not key.startswith(CONNECT_STARTS) or not is_secret_record(key, value):
         return value
     return _without_config(key, value, b"" if expected else value)

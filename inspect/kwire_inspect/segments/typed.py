@@ -1,6 +1,6 @@
-"""Reads records of one kind with keys and values as structs: the table of ``kafka_log`` with ``record=NAME``.
+"""Converts records of one kind to a table whose keys and values are structs, for ``kafka_log`` with ``record=NAME``.
 
-Converts batches of RECORDS to a typed table, like ``tables.typed``, but with a column ``problem``.
+Unlike the tables of ``tables.typed``, this table has a column ``problem``.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _NEEDED = ("topic", "control", "key", "value", "problem")
 
 
 def typed_schema(decode: RecordStructs) -> pa.Schema:
-    """Return all columns of the typed table of records."""
+    """Return the schema of the typed table of records."""
     return pa.schema([*schema_with(RECORDS, ("key", "value"), decode.fields()), RECORDS.field("problem")])
 
 
 def raw_schema(asked: pa.Schema) -> pa.Schema:
-    """Return the columns of RECORDS that are needed for the columns ``asked``."""
+    """Return the columns of RECORDS from which the columns of ``asked`` are computed."""
     return pa.schema([field for field in RECORDS if field.name in _NEEDED or field.name in asked.names])
 
 
 def typed_batches(
     batches: Iterable[pa.RecordBatch], decode: RecordStructs, asked: pa.Schema
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records that ``decode`` accepts, and rows for broken input, with the columns ``asked``.
+    """Yield the records that ``decode`` accepts, and rows for broken input, with the columns of ``asked``.
 
     ``batches`` have the columns of ``raw_schema``.
     """
@@ -45,7 +45,7 @@ def typed_batches(
 
 
 def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
-    """Return the columns ``asked``. A column is null if ``batch`` has none with its name and type."""
+    """Return ``batch`` with the columns of ``asked``. Columns that it lacks, or that have another type, are null."""
     fields = [
         (
             batch.column(field.name)

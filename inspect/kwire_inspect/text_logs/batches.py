@@ -21,7 +21,7 @@ BATCH_BYTES = 4 << 20
 NO_REQUESTS = "no line of this file describes a request"
 
 Rows = Iterable[tuple[int, list[Row]]]
-"""The size of an entry in bytes, and its rows."""
+"""For each entry, its size in bytes and its rows."""
 
 
 def request_batches(
@@ -30,7 +30,7 @@ def request_batches(
     """Yield the requests in a split of a request log as Arrow batches.
 
     ``projection`` selects the rows and columns of EXCHANGES. Broken lines, lines of more than ``longest`` bytes and
-    files without any request become rows with a ``problem``. With ``failfast``, they raise ``BrokenInputError``
+    files without requests become rows with a ``problem``. With ``failfast``, they raise ``BrokenInputError``
     instead.
     """
     with Lines(split.path, split.start, longest, split.stamp) as lines:
@@ -59,7 +59,7 @@ def _request_rows(lines: Lines, split: Split, maker: RequestRows) -> Rows:
 
 
 def _has_requests(split: Split) -> bool:
-    """Return whether the file contains a request after this split, which contains none."""
+    """Return whether the file contains a request after this split."""
     if split.end is None:
         return False
     with Lines(split.path, split.end) as lines:

@@ -18,10 +18,9 @@ TEXT = "brokers before 2.8 log requests and responses as text, without their byt
 
 
 def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
-    """Return the payloads of the request and the response, ``None`` where missing, and the reason if one cannot be
-    encoded.
+    """Return columns with the payloads of the request and response, and with the reason if one cannot be encoded.
 
-    Records are missing if the broker did not log them.
+    A payload that is missing or cannot be encoded is ``None``. Records that the broker did not log are left out.
     """
     if line.request_text is not None:
         return {"reason": TEXT}
@@ -43,8 +42,8 @@ def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Re
 
 
 def inner_payloads(protocol: MessageRegistry, request: Request, response: Response | None) -> Columns:
-    """Return the ``payloads`` of the request inside an Envelope, without a reason. Payloads that cannot be encoded
-    are ``None``."""
+    """Return columns with the payloads of the request inside an Envelope and its response. Payloads that cannot be
+    encoded are ``None``."""
     return {
         "request": _clean(protocol, request),
         "response": None if response is None else _clean(protocol, response),
@@ -79,8 +78,9 @@ def _response(protocol: MessageRegistry, line: RequestLogLine) -> bytes | None:
 
 
 def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:
-    """Return the bytes, or the reason why they are missing. Error messages quote values, except in messages with
-    secrets, where they only name the field."""
+    """Return the bytes, or ``None`` and the reason why they cannot be encoded. The reason quotes the invalid value.
+    If the message may contain secrets, it only names the field.
+    """
     try:
         return make(), None
     except (KwireError, LookupError) as error:

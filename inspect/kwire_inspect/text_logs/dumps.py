@@ -1,8 +1,8 @@
 """Reads dumps of a broker's metrics: Prometheus text, JmxTool output, and JSON from Jolokia or the Prometheus API.
 
 ``series_of`` yields the DeprecatedRequestsPerSec series of a file in bounded memory. Rules of the JMX exporter
-determine the names of these series. They are recognized by the metric name and the label values, which all rules
-keep.
+determine the names of these series. The series are recognized by the metric name and the label values, which all
+rules preserve.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ LONGEST = 255
 """Maximum number of characters of a label value to keep. Kafka's own values are shorter."""
 
 Problem = tuple[int, str]
-"""Position in bytes, and the reason."""
+"""Byte offset of a problem, and its description."""
 
 
 class Series(NamedTuple):
-    """A series: its labels, the number of requests, and its position in bytes, if known. Label names are in lower
-    case without ``_``."""
+    """A series with its labels, number of requests, and byte offset if known. Label names are in lower case and
+    contain no ``_``."""
 
     labels: dict[str, str]
     requests: int
@@ -48,13 +48,13 @@ _ESCAPED = re.compile(r"\\(.)", re.S)
 _RATE = re.compile(r"rate|created|minute|mean|_\d+m\b", re.I)
 """Pattern that matches the names of metrics other than counts."""
 _MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{1,5})_clientSoftwareName)?", re.I)
-"""Pattern of a label that contains further labels. It results from a rule for only two labels: ``(.+)=(.+),
-(.+)=(.+)``."""
+"""Pattern of a label that contains further labels. Such labels result from rules for only two labels:
+``(.+)=(.+), (.+)=(.+)``."""
 
 _OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
 _PROPERTY = re.compile(r'(?:^|,)([^=,]++)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*)')
 _ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
-"""Pattern of an attribute as JmxTool names it. It also matches the value in formats with one value per line."""
+"""Pattern of JmxTool's attribute names. It also matches the value in formats with one value per line."""
 _SOFTWARE = re.compile(r"client_?software", re.I)
 """Pattern that matches the names of labels whose values clients choose."""
 
@@ -127,7 +127,7 @@ def _series(name: str, labels: Mapping[str, str], value: object, position: int |
 
 
 def _count(value: object) -> int | None:
-    """Return the value of a counter, which must be an integer."""
+    """Return the value of a counter, or ``None`` if the value is not a valid count."""
     try:
         number = float(value)  # type: ignore[arg-type]
         return int(number) if number.is_integer() and 0 <= number < MAX_COUNTED else None
@@ -160,7 +160,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _row(heading: list[str], position: int, cells: list[str]) -> Iterator[Series]:
-    """Yield the values in a line, if any, in the order of JmxTool's header."""
+    """Yield the series whose values are in a line, in the order of JmxTool's header."""
     for name, value in zip(heading, cells, strict=False):
         found = _ATTRIBUTE.fullmatch(name)
         if found and (series := _object(found[1], value, position)):

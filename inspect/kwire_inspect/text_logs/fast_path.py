@@ -1,8 +1,8 @@
 """Quickly converts lines in the format of brokers since 2.8. Request and response bodies are parsed only if needed.
 
 Lines that differ in any way from this format are left to ``kwire.request_log``. Error codes and throttle times are
-found by searching for their JSON keys. This is safe: a quotation mark followed by a colon always ends a key, because
-quotation marks inside strings are escaped.
+found by searching for their JSON keys. This is safe because quotation marks inside strings are escaped, so a
+quotation mark followed by a colon always ends a key.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Header(Struct, rename="camel", gc=False):
 
 
 class Information(Struct, rename="camel", gc=False):
-    """Name and version of a client's software, as the broker knows them from the connection."""
+    """Name and version of a client's software, as known to the broker from the connection."""
 
     software_name: str
     software_version: str
@@ -85,7 +85,7 @@ class Logged(Struct, rename="camel", gc=False):
 
     @property
     def queue_ms(self) -> float:
-        """Milliseconds spent in queues and on sending."""
+        """Time spent in queues and on sending, in milliseconds."""
         # sum() adds floats differently since Python 3.12. The full parser uses sum(), so the rows agree.
         return sum((self.request_queue_time_ms, self.response_queue_time_ms, self.send_time_ms))
 
@@ -98,10 +98,10 @@ _object = Decoder(dict[str, Any]).decode
 def fast_row(
     source: str, position: int, line: bytes, start: int, time: Time, projection: Projection, bodies: bool
 ) -> list[Row] | None:
-    """Return a list with the row of the line whose mark is at ``start``. It is empty if the projection excludes the
-    row.
+    """Return a list with the row of the line whose mark is at ``start``, or an empty list if the projection excludes
+    the row.
 
-    Returns ``None`` if the line needs the full parser. ``request`` and ``response`` are null unless ``bodies`` is
+    Returns ``None`` if the line requires the full parser. ``request`` and ``response`` are null unless ``bodies`` is
     true. Raises ``MsgspecError`` or ``ValueError`` for invalid JSON and for members that Kafka never writes, and
     ``RecursionError`` for deep nesting.
     """

@@ -1,7 +1,7 @@
-"""Reads the lines of log files in bounded memory. Large files are read in parts, compressed files as a whole.
+"""Reads the lines of log files in bounded memory. Large files are read in parts, and compressed files as a whole.
 
-Converts paths to ``Split`` objects, and these to lines. A line belongs to the split in which it begins, so each line
-of a file is in exactly one split. Positions are offsets in the uncompressed file.
+Paths are converted to ``Split`` objects, and splits to lines. A line belongs to the split in which it begins, so each
+line of a file is in exactly one split. Positions are offsets in the uncompressed file.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Line = tuple[int, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """The lines of a file that begin at ``start`` or later, but before ``end``. If ``end`` is ``None``, they reach
-    the end.
+    """The lines of a file that begin at or after byte ``start``, but before byte ``end``. If ``end`` is ``None``, the
+    split extends to the end of the file.
 
-    ``stamp`` is the stamp of an object when it was split.
+    ``stamp`` identifies the version of an object in a store.
     """
 
     path: str
@@ -47,9 +47,9 @@ def splits(files: Sequence[str], size: int) -> list[Split]:
 class Lines:
     """Iterator over the lines of a file that begin at or after ``start``, or up to ``near`` bytes before it.
 
-    ``problems`` lists errors with their positions: the file cannot be opened or decompressed, or a line is longer
-    than ``longest`` bytes and was skipped. An error before ``start`` is listed at ``start``, because lines are
-    missing from there on. A ``with`` block closes the file even if not all lines were read.
+    ``problems`` contains errors with their positions. The file could not be opened or decompressed, or a line of more
+    than ``longest`` bytes was skipped. The position of an error before ``start`` is ``start``, because this is where
+    lines are missing. A ``with`` block closes the file even if not all lines were read.
     """
 
     def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "", *, near: int = 0) -> None:
@@ -71,7 +71,7 @@ class Lines:
         return self._back.pop() if self._back else next(self._lines)
 
     def give_back(self, line: Line) -> None:
-        """Return this line to the iterator, which yields it next."""
+        """Return a line to the iterator, which will yield it next."""
         self._back.append(line)
 
     def _read(self, path: str, start: int, stamp: str) -> Generator[Line, None, None]:

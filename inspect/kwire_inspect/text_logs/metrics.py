@@ -1,7 +1,7 @@
 """Converts dumps of a broker's metrics to rows of CLIENTS: the number of requests in deprecated versions [KIP-896].
 
-Brokers since 3.7 count these requests from their start, by API, version and client software, but not by client id or
-address:
+Since version 3.7, a broker counts these requests from its start. It counts them by API, version and client software,
+but not by client id or address:
 ``kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,request=Fetch,version=2,clientSoftwareName=…``.
 """
 
@@ -85,7 +85,7 @@ def _counted(path: str, problems: list[Problem]) -> dict[Counted, tuple[int, int
 
 
 def _facts(labels: dict[str, str]) -> Counted | None:
-    """Return the labels of a series that identify what it counts."""
+    """Return the labels that identify the counted requests, or ``None`` if the API or version is missing."""
     request, version = labels.get("request"), labels.get("version", "")
     if not request or not _VERSION.fullmatch(version):
         return None

@@ -45,7 +45,7 @@ _FIRST = re.compile(
     rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
     rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
 )
-"""Patterns of an entry's first line. The last two are for clients that authenticate."""
+"""Patterns of an entry's first line. The last two occur while clients authenticate."""
 
 _COLLECTED = re.compile(
     r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
@@ -72,7 +72,7 @@ _REASONS = (
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
     re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
-"""Patterns of the reasons that brokers of 4.x, 4.x, 3.x, all, all, all and 1.x log, in this order."""
+"""Patterns of logged reasons. In this order, they are from broker versions 4.x, 4.x, 3.x, all, all, all and 1.x."""
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -93,7 +93,7 @@ _SAME = ("connection", "api_key", "api", "version", "problem")
 def refusal_rows(
     lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield each refusal whose entry begins in ``split``, with the size of the entry in bytes. Skip second entries.
+    """Yield the size in bytes and the row of each entry in ``split`` that reports a refusal. Skip second entries.
 
     ``lines`` starts ``NEAR`` bytes before the split, so that entries on both sides of the boundary can be matched.
     """
@@ -177,7 +177,9 @@ def _refusal(
 
 
 def _peers(first: re.Match[bytes], told: str | None) -> Columns:
-    """Return the columns for the ends of the connection. Old brokers name it only in the reason, or not at all."""
+    """Return the columns for the ends of the connection. Old brokers name the connection only in the reason, or not
+    at all.
+    """
     name = first["closing"] or first["from"] or first["channel"]
     connection = name.decode("utf-8", "replace") if name else told
     if connection is None:

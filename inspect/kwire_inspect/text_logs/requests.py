@@ -1,6 +1,6 @@
 """Converts the lines of a request log to rows of EXCHANGES.
 
-Columns that are slow to compute are null unless they are needed.
+Columns that are slow to compute are null unless they are selected.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def request_entries(lines: Lines, split: Split) -> Iterator[Line]:
 
 
 def _to_the_end(line: bytes, lines: Lines) -> bytes:
-    """Return ``line`` joined with the lines up to the end of the message, or just ``line`` if the end is not
+    """Return ``line`` joined with the lines up to the end of the message, or only ``line`` if the end is not
     found."""
     ahead: list[Line] = []
     size = len(line)
@@ -84,11 +84,11 @@ class RequestRows:
         self._shown = bool(projection.columns & {"request", "response", "reason"})
 
     def rows(self, source: str, position: int, line: bytes, *, retry: bool = True) -> list[Row]:
-        """Return the row of a line, and a second row for the request inside an Envelope. Other kinds of lines have no
-        rows.
+        """Return the row of a line, and a second row for the request inside an Envelope. Return no rows for other
+        kinds of lines.
 
-        A broken line becomes a row with a ``problem``. With ``retry``, the row of a complete entry after a partly
-        written one, as after a crash, is also returned.
+        A broken line becomes a row with a ``problem``. If ``retry`` is true, also return the row of a complete entry
+        that follows a partly written entry, as after a crash.
         """
         start = line.find(MARK)
         if start < 0:
@@ -140,8 +140,8 @@ class RequestRows:
             yield self._enveloped(line, shared, *content)
 
     def _enveloped(self, line: RequestLogLine, shared: Columns, request: Request, response: Response | None) -> Row:
-        """Return the request inside an Envelope that the controller refused. Only its principal identifies the
-        client."""
+        """Return the row of the request inside an Envelope that the controller refused. The row does not identify the
+        client's software or principal."""
         codes = throttle = None
         if response is not None and response.message is not None:
             codes, throttle = error_codes(response.message), throttle_ms(response.message)
@@ -161,7 +161,7 @@ class RequestRows:
 
 
 def _of_connection(line: RequestLogLine) -> Columns:
-    """Return the durations and the listener, which also apply to the request inside an Envelope."""
+    """Return the columns that also apply to the request inside an Envelope: the durations and the listener."""
     waits = (line.request_queue_time_ms, line.response_queue_time_ms, line.send_time_ms)
     known = [wait for wait in waits if wait is not None]
     return {
@@ -184,7 +184,7 @@ def _asks_for_none(line: RequestLogLine) -> bool:
 
 
 class Clock:
-    """Parses the times before messages. Most have the same format, and the same minute as the previous one."""
+    """Parses the times before messages. Most times have the same format, and the same minute as the previous time."""
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
