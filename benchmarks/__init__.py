@@ -1,1 +1,1 @@
-"""Benchmarks. They report ratios, because machines differ. docs/decisions/ has the conclusions."""
+"""Benchmarks. They report ratios, because machines differ. docs/decisions/ contains the conclusions."""

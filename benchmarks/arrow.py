@@ -1,11 +1,11 @@
-"""Compares converting messages to Arrow columns with decoding them, and measures records to columns.
+"""Compares the conversion of messages to Arrow columns with decoding, and measures the conversion of records.
 
 ``python -m benchmarks.arrow [--rounds N] [--only TEXT]``. For a compiled build, put its folder on PYTHONPATH.
 
-"bytes" is ``Columns.decode``, and "two" is the same with two selected columns of the first level. "columns" is
+"bytes" is ``Columns.decode``, and "two" is ``Columns.decode`` with only two top-level columns. "columns" is
 ``Columns.array`` on decoded messages. "rows" is hand-written code that passes nested dicts to ``pyarrow.array``. The
-last columns divide each time by the decoding time. The benchmark first checks that all methods give the same array,
-and that it converts back to the messages. The exit code is 1 if columns are slower than decoding.
+last columns divide each time by the decoding time. The benchmark first checks that all methods return the same array,
+and that the array converts back to the messages. The exit code is 1 if columns are slower than decoding.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from kwire_kafka.arrow import ARROW
 
 MANY = 200
 AT_ONCE = {"MetadataResponse": (1, 10)}
-"""Numbers of messages per call, by message name. The default is ``MANY``."""
+"""Numbers of messages per call to measure, by message name. The default is ``MANY``."""
 
 DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"
 COMPARED = (COLUMNS, ROWS, WIRE, TWO)
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
-    """Return the seconds per message for each way."""
+    """Return the seconds per message for each method."""
     columns = ARROW[sample.name]
     data = sample.make(load()[sample.module]).encode(sample.version)
     cls = columns.message
@@ -69,7 +69,7 @@ def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
 
 
 def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
-    """Return an array built by hand from dicts of the fields in the version."""
+    """Return an array that is built from dicts of the version's fields, without ``Columns``."""
     return pa.array([as_dict(message, version) for message in messages], columns.type)
 
 
@@ -90,7 +90,7 @@ def check(columns: Columns, messages: list[Any], version: int) -> None:
 
 
 def records(rounds: int) -> str:
-    """Return a table of MB per second for uncompressed batches of 130 records of 120 bytes."""
+    """Return a table of MB per second for uncompressed batches, each with 130 records of 120 bytes."""
     noise = random.Random(1)
     rows = [Record(b"key-%d" % each, noise.randbytes(100), (), START + each, each) for each in range(RECORDS)]
     data = b"".join(encode_batch(rows[first : first + 130]) for first in range(0, RECORDS, 130))

@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.capture [--packets N] [--size BYTES] [--rounds N]``
 
-The reader reassembles ``own`` packets and skips ``foreign`` packets, which belong to another share. ``half`` has
-equal numbers of both. For comparison, installed libraries read the same file up to the TCP packet, without
-reassembling. The benchmark measures processor time, so other programs affect it little.
+The reader reassembles ``own`` packets and skips ``foreign`` packets, which belong to another share. ``half`` contains
+equal numbers of both. For comparison, other libraries, if installed, parse the same file down to the TCP packets,
+without reassembling them. The benchmark measures processor time, so other programs hardly affect it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Call = Callable[[], Iterable[object]]
 
 CONNECTIONS = 64
 NOBODY = 1
-"""A port without connections, so that all packets are foreign."""
+"""Port that no connection uses, so that all packets are foreign."""
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def traffic(count: int, size: int) -> list[TcpPacket]:
-    """Return packets of alternating connections. Each connection has requests, responses and acknowledgements."""
+    """Return packets of alternating connections, which contain requests, responses and acknowledgements."""
     turns = max(count // CONNECTIONS, 2)
     data = bytes(size)
     talks = [
@@ -63,7 +63,7 @@ def traffic(count: int, size: int) -> list[TcpPacket]:
 
 
 def cases(folder: Path, made: list[TcpPacket]) -> Iterator[tuple[str, int, Call]]:
-    """Yield the name and bytes of each case, and a function that returns the items to count."""
+    """Yield the name and bytes of each case, and a function that returns the items to be counted."""
     plain, blocks = write_pcap(folder / "a.pcap", made), write_pcapng(folder / "a.pcapng", made)
     poor = write_pcap(folder / "b.pcap", disturbed(made, seed=1, loss=0.05, duplication=0.05, reordering=0.05))
     data = plain.read_bytes()
@@ -92,7 +92,7 @@ def dpkt_packets(path: Path) -> Iterator[object]:
 
 
 def measured(call: Call, count: int, rounds: int, size: int) -> list[str]:
-    """Return the best of ``rounds`` as µs per packet, packets per second and MB per second."""
+    """Return the best round as µs per packet, packets per second and MB per second."""
     best = min(seconds(call) for _ in range(rounds))
     return [f"{best / count * 1e6:.2f}", f"{count / best:,.0f}", f"{size / best / 1e6:,.0f}"]
 

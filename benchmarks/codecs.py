@@ -1,4 +1,4 @@
-"""Compares kwire with kafka-python and kio: all decode and encode the same bytes in one run.
+"""Compares kwire with kafka-python and kio. All libraries decode and encode the same bytes in one run.
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
@@ -29,7 +29,7 @@ BUILT = ROOT / "build" / "native"
 INTERPRETED, COMPILED = "kwire", "kwire compiled"
 
 Times = dict[tuple[str, str, str], float]
-"""Seconds by sample title, direction and library."""
+"""Seconds, by sample title, direction and library."""
 
 
 def main() -> None:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def measure(samples: Sequence[Sample], native: Path | None, rounds: int) -> Times:
-    """Return the seconds of all libraries for all samples."""
+    """Return the times of all libraries for all samples."""
     builds = {INTERPRETED: load()}
     if native is not None:
         with own_imports(native):
@@ -86,7 +86,7 @@ def check_builds(builds: dict[str, dict[str, ModuleType]]) -> None:
 
 
 def codecs_of(sample: Sample, builds: dict[str, dict[str, ModuleType]]) -> Iterator[Codec]:
-    """Yield each library's codec for a sample, after checking that all read and write the same."""
+    """Yield each library's codec for a sample, after checking that all codecs read and write the same data."""
     plain = builds[INTERPRETED][sample.module]
     expected = sample.make(plain)
     data: bytes = expected.encode(sample.version)
@@ -117,7 +117,7 @@ def ours(label: str, module: ModuleType, sample: Sample, data: bytes) -> Codec:
 
 
 def report(times: Times) -> str:
-    """Return a table per direction, with times and the ratios of the peers to kwire."""
+    """Return one table per direction, with the times, and the ratios of the other libraries to kwire."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     pairs = [(peer, own) for own in (INTERPRETED, COMPILED) for peer in ("kafka-python", "kio") if own in libraries]
     parts = [environment()]

@@ -1,8 +1,8 @@
-"""Measures the compiler: generation from scratch, without changes, and after a changed definition.
+"""Measures the compiler: generation from scratch, without changes, and after a change to a definition.
 
 ``python -m benchmarks.compiler [--rounds N] [--json FILE]``
 
-It copies the definitions to a temporary folder and runs the command as a user does. The tables show elapsed seconds
+It copies the definitions to a temporary folder and runs the command as a user would. The tables show elapsed seconds,
 and processor seconds of all processes. Processor seconds predict the time on a busy machine or a single core.
 """
 
@@ -79,7 +79,7 @@ def _processor() -> float:
 
 
 def change_one(definitions: Path, number: int) -> None:
-    """Change a description in the definition of the fetch request, which is the largest with its response."""
+    """Change a description in the definition of the Fetch request. Together with its response, it is the largest."""
     path = next(definitions.rglob("FetchRequest.json"))
     text, changes = re.subn(r'("about": ")', rf"\g<1>Edit {number}. ", path.read_text("utf-8"), count=1)
     if not changes:

@@ -1,8 +1,8 @@
 """Measures ``kwire_testing.FakeBroker``: startup, many brokers, and a comparison with librdkafka's mock cluster.
 
-Each figure has the elapsed time and the CPU time of all threads of this process. confluent-kafka's clients are in
-this process, as in a test. ``--brokers 10000`` also starts and stops 10,000 brokers, and counts the remaining files
-and threads.
+Each result consists of the elapsed time, and the CPU time of all threads in this process. confluent-kafka's clients
+run in this process, as in a test. ``--brokers 10000`` also starts and stops 10,000 brokers, and counts the remaining
+files and threads.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def timed(what: Callable[[], object]) -> tuple[float, float]:
 
 
 async def asked(broker: FakeBroker) -> None:
-    """Request the versions, as clients do first."""
+    """Request the API versions, which is the first request of clients."""
     async with await connect(*parse_address(broker.bootstrap_servers), PROTOCOL):
         pass
 
@@ -61,14 +61,14 @@ def blocking(count: int) -> None:
 
 
 def left() -> dict[str, int]:
-    """Return the number of each kind of resource that a broker could leave in this process."""
+    """Return the number of resources of each kind that a broker could leave behind in this process."""
     gc.collect()
     files, memory = len([*Path("/proc/self/fd").iterdir()]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return {"threads": threading.active_count(), "files and sockets": files, "MiB at most": memory}
 
 
 async def started_and_stopped(count: int) -> int:
-    """Start and stop brokers with a client each, and return the number of remaining tasks."""
+    """Start and stop brokers with one client each, and return the number of remaining tasks."""
     for _ in range(count):
         await first_answer()
     return len(asyncio.all_tasks()) - 1
@@ -98,7 +98,7 @@ def consumed(servers: str, count: int) -> None:
 
 @contextmanager
 def mock_cluster() -> Iterator[str]:
-    """Run librdkafka's mock cluster, which lives as long as its client."""
+    """Run librdkafka's mock cluster, which exists as long as its client."""
     from confluent_kafka import Producer
 
     owner = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "ignored"})
@@ -115,7 +115,7 @@ def fake_broker() -> Iterator[str]:
 
 
 def beside_the_mock_cluster(count: int, rounds: int) -> None:
-    """Print the best of several rounds for both."""
+    """Print the best of several rounds for both the mock cluster and the fake broker."""
     for name, running in (("mock cluster", mock_cluster), ("FakeBroker", fake_broker)):
         found = []
         for _ in range(rounds):
@@ -126,7 +126,7 @@ def beside_the_mock_cluster(count: int, rounds: int) -> None:
 
 
 def show(what: str, seconds: tuple[float, float]) -> None:
-    """Print a line with both times in milliseconds."""
+    """Print a line with the elapsed time and the CPU time in milliseconds."""
     print(f"{what:60} {seconds[0] * 1000:9.1f} {seconds[1] * 1000:9.1f}", flush=True)
 
 

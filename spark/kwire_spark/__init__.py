@@ -1,4 +1,4 @@
-"""Provides the tables of :mod:`kwire_inspect` on Spark, with data sources, streams and typed tables.
+"""Provides the tables of :mod:`kwire_inspect` on Spark, through data sources, streams and typed tables.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Spark as an engine for the commands of ``kwire_inspect``, which find it through its entry point."""
+"""Spark as an engine for the commands of ``kwire_inspect``, which find the engine through its entry point."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class SparkEngine:
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
         from kwire_spark.reading import read_counted
 
-        self.brief = True  # few rows pass through Java, regardless of the size of the inputs
+        self.brief = True  # only a few rows pass through Java, however large the inputs
         return read_counted(inputs, spark=self.session, **options)
 
     def cached(self, table: Any) -> Relation:
@@ -88,7 +88,7 @@ class SparkEngine:
         reader = self.session.read.format(self.table_format)
         if self.table_format == PARQUET:
             reader = reader.schema(spark_schema([*schema, *([pa.field(DATE, pa.date32())] if by_date else [])]))
-            # an empty table partitioned by date has no file; written without partitions, it has one with its columns
+            # an empty table has a file with its columns only if it is not partitioned by date
             if by_date and reader.load(path).isEmpty():
                 write(few.limit(0), folder, name, origin=origin)
         stored = reader.load(path)
@@ -114,7 +114,7 @@ class SparkEngine:
 
 
 def _check_format(session: Any, name: str) -> None:
-    """Raise :class:`OptionError` if Spark does not have this format. Writing would otherwise fail only at the end."""
+    """Raise :class:`OptionError` if Spark lacks this format. Otherwise the error would occur only at the end."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     sources = session._jvm.org.apache.spark.sql.execution.datasources.DataSource

@@ -1,6 +1,6 @@
 """Checks that Spark can write to an output folder.
 
-Errors that are certain are raised before Spark starts, and all others before any input is read.
+Errors are raised before Spark starts if they are already certain, and otherwise before any input is read.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ OWN_SETTINGS = ("HADOOP_CONF_DIR", "PYSPARK_GATEWAY_PORT")
 
 
 def checked_output(out: str) -> str:
-    """Return the name that Spark uses for the folder, with ``s3a`` instead of ``s3``.
+    """Return Spark's name for the folder, with ``s3a`` instead of ``s3``.
 
-    Raises :class:`OptionError` if it is clear before Spark starts that Spark cannot write there.
+    Raises :class:`OptionError` if it is already clear that Spark cannot write there.
     """
     try:
         scheme, _, rest = out.partition("://")
@@ -36,7 +36,7 @@ def checked_output(out: str) -> str:
 
 
 def _check_classes(out: str) -> None:
-    """Raise :class:`OptionError` if Spark uses its bundled classes, which lack ``hadoop-aws``."""
+    """Raise :class:`OptionError` if Spark uses its bundled classes, which do not include ``hadoop-aws``."""
     home = spark_home()
     jars = home / "jars"
     if any(map(os.environ.get, OWN_CLASSES)) or _settings(home) or any(jars.glob("hadoop-aws-*.jar")):
@@ -50,7 +50,7 @@ def _check_classes(out: str) -> None:
 
 
 def _check_bucket(address: str) -> None:
-    """Write a small object and remove it. Skip this if Spark has its own settings for S3."""
+    """Write a small object and remove it. Do nothing if Spark has its own S3 settings."""
     settings = _settings(spark_home()) + os.environ.get("PYSPARK_SUBMIT_ARGS", "")
     if "fs.s3a" not in settings and not any(map(os.environ.get, OWN_SETTINGS)):
         RemotePlace(f"{address.rstrip('/')}/{PROBE}").probe()

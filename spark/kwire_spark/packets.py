@@ -1,4 +1,4 @@
-"""TCP packets as rows, which a stream passes from the packet source to the reassembly of connections."""
+"""TCP packets as rows, as passed from a stream's packet source to the reassembly of connections."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Reads files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.schemas`.
 
-Each function accepts paths, as :func:`kwire_inspect.inputs.find` does, or the ``Inputs`` that it returned. The
-function reads the files of matching types, or tables that an earlier run wrote. Without any, the DataFrame is empty.
-Only the given ``columns`` are computed, or all by default. Keyword arguments are options of the sources and may
-contain ``_``.
+Each function accepts the same paths as :func:`kwire_inspect.inputs.find`, or the ``Inputs`` that ``find`` returned.
+The function reads the files of matching types, or tables that an earlier run wrote. If there are none, the DataFrame
+is empty. Only the given ``columns`` are computed, by default all columns. Keyword arguments are source options, and
+may contain ``_``.
 """
 
 from __future__ import annotations
@@ -37,47 +37,47 @@ SOURCES = {
     "logs": "kafka_log",
     "metrics": "kafka_metrics",
 }
-"""Spark data source for each type of input."""
+"""Maps each input type to its Spark data source."""
 
 
 def read_frames(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return the events on captured connections, as ``columns.FRAMES``."""
+    """Return the events of captured connections, as ``columns.FRAMES``."""
     return _read(paths, "frames", FRAMES, columns, spark, options)
 
 
 def read_exchanges(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return requests with their responses from captures and request logs, as ``columns.EXCHANGES``."""
+    """Return requests and their responses from captures and request logs, as ``columns.EXCHANGES``."""
     return _read(paths, "exchanges", EXCHANGES, columns, spark, options)
 
 
 def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """Return counts of requests with their responses, as ``counting.COUNTED``. The workers that read them count them.
-    ``tables.clients`` needs only these counts."""
+    """Return counts of requests with their responses, as ``counting.COUNTED``. The workers that read the requests
+    also count them. ``tables.clients`` needs only the counts."""
     return _read(paths, "exchanges", COUNTED, (), spark, options)
 
 
 def read_refusals(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return refused requests from brokers' server logs, as ``columns.REFUSALS``."""
+    """Return the refused requests in brokers' server logs, as ``columns.REFUSALS``."""
     return _read(paths, "refusals", REFUSALS, columns, spark, options)
 
 
 def read_records(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return records of log segments and snapshots, as ``columns.RECORDS``."""
+    """Return the records in log segments and snapshots, as ``columns.RECORDS``."""
     return _read(paths, "records", RECORDS, columns, spark, options)
 
 
 def read_clients(
     *paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option
 ) -> Clients[DataFrame]:
-    """Return clients that were counted earlier, in brokers' metrics or in stored tables, and their problems."""
+    """Return clients that were already counted, in brokers' metrics or in stored tables, and the problems."""
     passed(options, "metrics")  # fail before searching for files
     found = [path if isinstance(path, Inputs) else find([path]) for path in paths]
     inputs = [replace(part, tables=of_clients(part.tables)) for part in found]
@@ -97,7 +97,7 @@ def read_metrics(*paths: Inputs | str | Path, spark: SparkSession | None = None,
 
 
 def read_stored(name: str, *inputs: Inputs, spark: SparkSession | None = None) -> DataFrame:
-    """Return the tables of this kind, a key of ``stored.SCHEMAS``, that an earlier run wrote."""
+    """Return the tables of this kind that an earlier run wrote. The kind is a key of ``stored.SCHEMAS``."""
     return _read(inputs, name, SCHEMAS[name], (), spark, {})
 
 
@@ -109,7 +109,7 @@ def _read(
     spark: SparkSession | None,
     options: dict[str, Option],
 ) -> DataFrame:
-    """Return the rows of ``table`` with columns of ``full``, which are the table's own columns or counts."""
+    """Return the rows of ``table`` with columns of ``full``, which contains the table's own columns, or counts."""
     texts = passed(options, table)
     if unknown := sorted(set(columns) - set(full.names)):
         raise ValueError(f"unknown column {', '.join(unknown)}, expected one of {', '.join(full.names)}")

@@ -1,4 +1,4 @@
-"""Makes DataFrames queryable with SQL: see :mod:`kwire_inspect.tables.relations`."""
+"""Makes DataFrames queryable with SQL. See :mod:`kwire_inspect.tables.relations`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SparkBackend:
 
     @contextmanager
     def kept(self, table: DataFrame) -> Iterator[DataFrame]:
-        if table.is_cached:  # cached by the caller, who still needs it
+        if table.is_cached:  # the caller cached it and still needs it
             yield table
             return
         try:
@@ -71,6 +71,6 @@ def _spark(table: DataFrame) -> Backend:
 
 
 def _in_utc(value: Any) -> Any:
-    """Return a time in UTC. Spark returns naive times in Python's local zone, even if the session has another time
-    zone."""
+    """Return a time in UTC. Spark returns naive times in Python's local time zone, even if the session's time zone is
+    different."""
     return value.astimezone(UTC) if isinstance(value, datetime) else value

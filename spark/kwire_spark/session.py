@@ -1,8 +1,9 @@
-"""Creates a Spark session with kwire's sources. It is quiet, bounded in memory and local by default.
+"""Creates a Spark session with kwire's sources. The session is quiet, bounded in memory, and local by default.
 
 A new session starts one JVM. Only this user can read the files that it writes locally. Its temporary files are in one
-folder. Before Spark reads any log settings, it already writes to standard error. This output is redirected to a file.
-If Spark does not start, the error message quotes its last lines. Errors in jobs are raised in Python as usual.
+folder. Spark writes to standard error before it reads any log settings, so this output is redirected to a file. If
+Spark does not start, the error message quotes the last lines of the file. Errors in jobs are raised in Python as
+usual.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ Spark needs Java 17 or newer. Install it:
 or set JAVA_HOME to an existing installation."""
 LOOPBACK = "127.0.0.1"
 PRIVATE = "kwire-spark-"
-"""Prefix of the names of temporary folders."""
+"""Prefix of the names of kwire's temporary folders."""
 LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
 
 SETTINGS = {
@@ -54,15 +55,15 @@ SETTINGS = {
 }
 """Default settings for every session, local or not. Settings of ``spark-submit`` take precedence.
 
-Shuffle files are encrypted with a key kept in memory, because ``watch`` shuffles packets, and these contain passwords
-until they are decoded. Workers that create typed tables receive at most 16 MB, or one row, at a time. The heap holds
-Parquet row groups while writing, and 16 rows while reading. A row may be 40 MB.
+Shuffle files are encrypted with a key that is kept in memory, because ``watch`` shuffles packets, which may contain
+passwords. Workers that create typed tables receive at most 16 MB, or one row, at a time. The heap holds Parquet row
+groups during writing, and 16 rows during reading. A row may be as large as 40 MB.
 """
 
 TRACE = re.compile(r"(\s|\\t)*(at .*)?$")
-"""Pattern of empty lines and stack trace lines, including Spark's logged form."""
+"""Pattern of empty lines and stack trace lines, including the form that Spark logs."""
 DEFAULTS = "core-default.xml"
-"""Name of Hadoop's source of built-in default settings."""
+"""Name that Hadoop gives the source of its built-in default settings."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 """Loggers with which pyspark prints each error as JSON, including the JVM's stack trace, before raising it. They are
@@ -70,11 +71,11 @@ disabled."""
 
 
 class JavaMissingError(KwireError):
-    """Java is missing or too old for Spark. The message explains what to install."""
+    """Java is missing or too old for Spark. The message says what to install."""
 
 
 class SparkNotStartedError(KwireError):
-    """Spark's JVM exited during startup. The message quotes its last lines of output."""
+    """Spark's JVM exited during startup. The message quotes its last output lines."""
 
 
 def spark_session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
@@ -82,9 +83,9 @@ def spark_session(master: str | None = None, *, brief: bool = False, **settings:
     one.
 
     ``master`` is the Spark master. The default for a new session is all local cores. ``settings`` are Spark settings
-    with ``_`` instead of ``.``. An active session ignores settings that cannot change at run time. ``brief`` is for
-    local jobs of a minute or two. The JVM then compiles less. This saves two fifths of a report's CPU time, and a
-    seventh when 1 GB is decoded. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
+    with ``_`` instead of ``.``. An active session ignores settings that cannot change at run time. Set ``brief`` for
+    local jobs of a minute or two. The JVM then compiles less, which saves two fifths of the CPU time for a report, or
+    a seventh for decoding 1 GB. Raises :class:`JavaMissingError` and :class:`SparkNotStartedError`.
     """
     from pyspark.sql import SparkSession
 
@@ -119,7 +120,7 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
         PySparkLogger.getLogger(name).disabled = True
     local = _local_settings(brief) if master.startswith("local") else {}
     conf = SparkConf().setAppName("kwire").setMaster(master).setAll([*(SETTINGS | local | settings).items()])
-    if SparkContext._gateway is None:  # otherwise the JVM of a stopped session is reused
+    if SparkContext._gateway is None:  # otherwise Spark would reuse the JVM of a stopped session
         output = private_folder() / "output.log"
         if local:
             os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
@@ -151,8 +152,8 @@ def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSes
 
 
 def _local_settings(brief: bool) -> dict[str, str]:
-    """Return settings for a driver and workers in one process. They prevent ports beyond loopback, files in the
-    working directory, and files that other users can read."""
+    """Return settings for a driver and workers in one process. They keep ports on the loopback interface, and prevent
+    files in the working directory and files that other users can read."""
     folder = private_folder()
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
     options += f" -Djava.io.tmpdir={folder}"
@@ -174,7 +175,7 @@ def _local_settings(brief: bool) -> dict[str, str]:
 def private_folder() -> Path:
     """Create a private folder for temporary files of this process, and return its path.
 
-    It is removed when the process exits. If a process was killed, the next one to start removes its folder.
+    The folder is removed when the process exits. The next process to start removes the folders of killed processes.
     """
     temporary = Path(tempfile.gettempdir())
     for left in temporary.glob(f"{PRIVATE}*"):
@@ -186,11 +187,11 @@ def private_folder() -> Path:
     held.callback(shutil.rmtree, folder := temporary / made.name[1:], ignore_errors=True)
     held.enter_context(claimed(made))
     atexit.register(held.close)
-    return made.rename(folder)  # other processes find it only once it is claimed
+    return made.rename(folder)  # other processes can find it only after it is claimed
 
 
 def _use_environment(configuration: Any) -> None:
-    """Set the endpoint and region of ``s3a`` as for inputs, unless Spark's settings already do."""
+    """Use the same S3 endpoint and region for ``s3a`` as for inputs, unless Spark's settings already define them."""
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
     wanted = {
@@ -219,8 +220,8 @@ def _cores() -> int:
 
 
 def _heap_mb() -> int:
-    """Return an eighth of the machine's memory in megabytes, at least 1 GB and at most 4 GB. Rows only pass through
-    the heap, and aggregations spill to disk."""
+    """Return an eighth of the machine's memory in megabytes, but at least 1 GB and at most 4 GB. Rows only pass
+    through the heap, and aggregations spill to disk."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
     except (ValueError, OSError, AttributeError):  # not available on every system
@@ -247,7 +248,7 @@ def check_java() -> int:
 
 def _java_version(java: str) -> int | None:
     """Return the major version, such as 17 for ``openjdk version "17.0.15" 2025-04-15`` or 8 for ``java version
-    "1.8.0_402"``. Return ``None`` if Java does not run."""
+    "1.8.0_402"``. Return ``None`` if Java cannot be run."""
     try:
         ran = subprocess.run([java, "-version"], capture_output=True, text=True, errors="replace", timeout=60)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""Typed tables, one per API and per kind of record, with messages as columns of structs.
+"""Typed tables, one per API and record kind, with messages as struct columns.
 
 ``messages(exchanges, "Fetch")`` converts EXCHANGES of captures or request logs. ``typed_records(records,
 "OffsetCommit")`` converts RECORDS of log segments. Both keep all other columns, which pass through the workers, so
@@ -7,8 +7,8 @@ unions of all versions. Fields that a version lacks are null. Bytes that cannot 
 ``reason``. So do bodies of more than ``max_decoded`` bytes, unless they consist almost entirely of a few large
 values, such as records.
 
-``names`` is a table of topic names, as returned by ``topic_names``. It is collected in this process and sent to the
-workers. Structs that have a topic id but no name get the topic's name.
+``names`` is a table of topic names, as returned by ``topic_names``. The table is collected in this process and sent
+to the workers. The topic name is filled in where a struct contains only the topic id.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def typed_records(
 
 
 def typed(table: DataFrame, made: Typed) -> DataFrame:
-    """Return the typed table of rows of one kind."""
+    """Return the typed table of the rows of one kind."""
     structs, fields = made.structs, made.fields()
     gone = {*structs.replaced, "problem", *(field.name for field in fields)}
     # counterpart of structs.schema_with: other columns keep their Spark types

@@ -1,7 +1,7 @@
-"""Converts Arrow types to Spark types, so that columns and their descriptions are defined only once.
+"""Converts Arrow types to Spark types, so that columns and their descriptions need to be defined only once.
 
-Arrow and Spark both keep a field's description in its metadata under ``comment``. ``DESCRIBE`` and catalogs display
-it. Arrow types that Spark lacks (unsigned integers, half-precision floats, unions) raise a ``TypeError``.
+Arrow and Spark both store a field's description under ``comment`` in its metadata. ``DESCRIBE`` and catalogs display
+the description. Arrow types that Spark lacks (unsigned integers, half-precision floats, unions) raise ``TypeError``.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def spark_type(kind: pa.DataType) -> DataType:
 
 
 def selected(schema: pa.Schema, asked: StructType) -> pa.Schema:
-    """Return the columns of ``schema`` that ``asked`` contains, in its order.
+    """Return the columns of ``schema`` that ``asked`` contains, in the order of ``asked``.
 
     Raises ``ValueError`` if a column does not exist or has a different type. Comments and nullability may differ.
     """

@@ -1,4 +1,4 @@
-"""Writes tables as files, which are replaced as a whole. Repeating a job gives the same result.
+"""Writes tables as files, which are replaced as a whole. Repeating a job produces the same result.
 
 ``write`` writes a DataFrame to a folder under a name and returns the path of the table. Files are accessed through
 Hadoop, so the folder may be ``hdfs://`` or ``s3a://`` as well as local.
@@ -25,10 +25,10 @@ HINTS = {
     "NoSuchBucket": "there is no such bucket",
     "Status Code: 403": "access is denied: check the credentials and the permissions to list and write",
 }
-"""Advice for Hadoop's errors."""
+"""Advice for parts of Hadoop's error messages."""
 FILES = frozenset({"parquet", "orc", "json", "csv", "text", "avro"})
-"""Formats that consist of folders of files. Other formats, such as Delta Lake, replace tables atomically
-themselves."""
+"""Formats whose tables are folders of files. Other formats, such as Delta Lake, have their own way to replace tables
+atomically."""
 
 
 def write(
@@ -44,18 +44,18 @@ def write(
 ) -> str:
     """Write ``table`` to ``folder/name``, replacing any earlier table, and return this path.
 
-    ``name`` may contain folders. A file, folder or link that kwire did not write is never replaced, but raises
-    :class:`~kwire_inspect.options.OptionError`. Files are written to ``_name.writing`` and then renamed. If a job is
-    killed, the old table survives, possibly as ``_name.replaced``, which the next run restores. Where renaming means
-    copying, as on S3, the replacement takes as long as the copy. Formats other than :data:`FILES` replace tables in
-    their own way.
+    ``name`` may contain folders. Files, folders and links that kwire did not write are never replaced. They raise
+    :class:`~kwire_inspect.options.OptionError`. Files are written to ``_name.writing``, which is then renamed. If a
+    job is killed, the old table survives, possibly as ``_name.replaced``, which the next run restores. If renaming
+    copies files, as on S3, the replacement takes as long as the copy. Formats other than :data:`FILES` replace tables
+    in their own way.
 
     In CSV, strings that a spreadsheet would evaluate as formulas get the prefix ``'``, and characters that would
     control a terminal are escaped.
 
-    ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions by it. ``partition_by`` names further
-    partition columns. Each task writes at most one file per partition. ``origin`` is stored for reports on the table.
-    ``options`` are options of the format.
+    ``by_date`` adds a column ``date``, the UTC date of ``time``, and partitions the table by this column.
+    ``partition_by`` names further partition columns. Each task writes at most one file per partition. ``origin`` is
+    stored for reports on the table. ``options`` are passed to the format.
     """
     if by_date:
         table, partition_by = _dated(table), [*partition_by, DATE]
@@ -72,7 +72,7 @@ def write(
 
 
 def write_clients(seen: Clients[DataFrame], folder: str, format: str = "parquet") -> None:
-    """Write the tables ``clients`` and ``problems``. Reports on them equal reports on the inputs."""
+    """Write the tables ``clients`` and ``problems``. Reports on these tables equal reports on the original inputs."""
     write(seen.problems.coalesce(1), folder, "problems", format, origin=seen.origin)
     write(seen.table.coalesce(1), folder, "clients", format, origin=seen.origin)
 
@@ -96,7 +96,7 @@ def check_folder(spark: SparkSession, folder: str) -> None:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Return whether a table exists, on any file system. First restore a table that a killed job has moved away."""
+    """Return whether a table exists on any file system. First restore a table that a killed job moved away."""
     files = _Files(spark, path)
     files.restore(path)
     return files.exists(path)
@@ -111,7 +111,7 @@ def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options:
 
 
 def _csv_cell(text: Column) -> Column:
-    """Return a column with cells converted as by :func:`~kwire_inspect.reports.text.csv_cell`."""
+    """Return a column whose cells are converted like in :func:`~kwire_inspect.reports.text.csv_cell`."""
 
     def escaped(character: Column) -> Column:
         escape = F.format_string("\\u%04x", F.ascii(character))

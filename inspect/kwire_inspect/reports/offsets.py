@@ -201,7 +201,7 @@ def _groups(groups: R, lagging: R) -> R:
 def _first(
     table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
-    """Return the first rows in this order, with the columns of ``shape``. The column ``assignments`` becomes text."""
+    """Return the first rows in this order, with the columns of ``shape``. Format ``assignments`` as text."""
     order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
     listed = ", ".join(f"`{column.name}`" for column in shape.columns)
     rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)

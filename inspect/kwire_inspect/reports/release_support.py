@@ -52,8 +52,8 @@ BETWEEN_BROKERS = frozenset(
         ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
     }
 )
-"""APIs that only brokers and controllers use, so that an upgrade changes both ends. The set contains neither APIs
-that clients also use, such as Fetch, nor administrative APIs, such as UpdateFeatures and UnregisterBroker.
+"""APIs that only brokers and controllers use, so an upgrade changes both ends of a connection. The set contains
+neither APIs that clients also use, such as Fetch, nor administrative APIs, such as UnregisterBroker.
 """
 
 

@@ -32,8 +32,8 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
     The same report produces the same files. Only the user can read them, and no file is ever incomplete. Raises
     :class:`~kwire_inspect.options.OptionError` instead of replacing a file that is not listed in ``_kwire``. Parquet
-    contains the exact cells. CSV is for spreadsheets: lists become text, texts that look like formulas get the prefix
-    ``'``, and characters that control a terminal are escaped.
+    contains the exact cells. CSV is for spreadsheets. In CSV, lists become text, texts that look like formulas get
+    the prefix ``'``, and characters that control a terminal are escaped.
     """
     folder = private_folder(folder)
     writers: dict[str, Writer] = {f"{report.name}.html": lambda file: file.write(page(report).encode())}

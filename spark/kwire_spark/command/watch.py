@@ -1,4 +1,4 @@
-"""``kwire watch``: a table of clients that is kept up to date while packets arrive."""
+"""``kwire watch`` keeps a table of clients up to date while packets arrive."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def watch(
             status.update("Reading the remaining packets …")
             query.processAllAvailable()
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
-            time.sleep(POLL_SECONDS / 10)  # let the current batch finish, or its work is lost
+            time.sleep(POLL_SECONDS / 10)  # let the current batch finish, otherwise its work is lost
         query.stop()
         progress.update(query)
         progress.lost(given.dropped)
@@ -240,7 +240,7 @@ def interruption() -> Iterator[Event]:
 
 
 class ProgressPrinter:
-    """Prints the totals of a query's batches, and a warning whenever packets were dropped because they arrived too
+    """Prints a query's totals over all batches, and a warning whenever packets were dropped because they arrived too
     late."""
 
     def __init__(self, console: Console) -> None:
@@ -252,18 +252,18 @@ class ProgressPrinter:
         return f"{counted(self.packets, 'packet')} in {counted(self.batches, 'batch', 'batches')}"
 
     def begin(self, name: str, result: str) -> None:
-        """Print the names of the input and of the result."""
+        """Print the names of the input and the result."""
         from rich.text import Text
 
         self._console.print(Text(f"Watching {visible(name, 1000)}. The {visible(result, 1000)}"), soft_wrap=True)
 
     def doing(self, name: str, *, reading: bool) -> str:
-        """Return the totals, if any, and whether packets are being read or awaited."""
+        """Return a status line: the totals, if any, and whether packets are being read or awaited."""
         doing = f"{'reading' if reading else 'waiting for'} {visible(name)} …"
         return f"{self} so far; {doing}" if self.batches else doing[0].upper() + doing[1:]
 
     def lost(self, packets: int) -> None:
-        """Print the total number of packets dropped by the capture if it has grown."""
+        """Print the total number of packets that the capture dropped, if it has increased."""
         if packets > self.missing:
             self.missing = packets
             told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing so far: capture fewer "

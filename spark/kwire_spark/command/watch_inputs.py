@@ -25,13 +25,13 @@ NO_CONNECTOR = (
 
 
 class WatchInput:
-    """Base class of inputs. ``name`` describes the input. A ``with`` block over ``within`` runs its capture."""
+    """Base class of inputs. ``name`` describes the input. Its capture runs in a ``with`` block over ``within``."""
 
     name = ""
 
     @property
     def settings(self) -> dict[str, str]:
-        """Settings of the Spark session that the input needs."""
+        """Spark session settings that the input requires."""
         return {}
 
     def within(self) -> AbstractContextManager[object]:
@@ -43,21 +43,21 @@ class WatchInput:
 
     @property
     def dropped(self) -> int:
-        """Number of packets lost before they could be read, as far as known."""
+        """Number of packets that were lost before they could be read, as far as it is known."""
         return 0
 
     @property
     def problem(self) -> str:
-        """Reason why no more packets will arrive. Empty while more can arrive."""
+        """Reason why no more packets will arrive, or an empty string while more can arrive."""
         return ""
 
     def end(self) -> bool:
-        """Stop the input. Return whether packets that have arrived would be lost if they are not read now."""
+        """Stop the input. Return whether packets that have already arrived would be lost unless they are read now."""
         return False
 
 
 class FolderInput(WatchInput):
-    """Captures written to a folder by other programs."""
+    """Captures that other programs write to a folder."""
 
     def __init__(self, folder: str, settled: int) -> None:
         if not Path(folder).is_dir():
@@ -70,12 +70,12 @@ class FolderInput(WatchInput):
 
 
 class InterfacesInput(WatchInput):
-    """Packets captured by dumpcap or tcpdump. Their files are deleted after being read."""
+    """Packets that dumpcap or tcpdump captures. Its files are deleted after they are read."""
 
     def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
         """Prepare a capture. ``pcap_filter`` is a libpcap filter.
 
-        An empty filter captures all TCP packets. It is an error on interfaces that carry Spark's own traffic, because
+        An empty filter captures all TCP packets. This is an error on interfaces that carry Spark's own traffic, as
         capturing would then generate more traffic.
         """
         if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
@@ -116,10 +116,10 @@ class TopicInput(WatchInput):
     def __init__(
         self, topic: str, servers: str | None, config: str | None, link_type: int, connector: str | None
     ) -> None:
-        """Prepare to read a topic. ``config`` is a Kafka consumer's properties file.
+        """Prepare to read a topic. ``config`` is the properties file of a Kafka consumer.
 
         ``connector`` is a folder with Spark's Kafka connector and its dependencies. It is not needed if Spark already
-        has them.
+        includes them.
         """
         from kwire.client import SecurityError, read_properties
         from kwire_inspect.capture.packets import LINKS
@@ -163,7 +163,7 @@ class TopicInput(WatchInput):
 
 
 def filter_for(ports: frozenset[int], given: str | None) -> str:
-    """Return ``given``, or else a libpcap filter for connections to these ports. Without ports, the filter is empty.
+    """Return ``given``, or else a libpcap filter for traffic of these ports. Return an empty filter for no ports.
 
     >>> filter_for(frozenset({9092, 9093}), None)
     'tcp port 9092 or tcp port 9093'

@@ -1,4 +1,4 @@
-"""Base classes of the sources. They provide names, columns and filter pushdown."""
+"""Base classes of the data sources, which provide names, columns and filter pushdown."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class TaskReader(DataSourceReader):
 
 
 class PushingReader(TaskReader):
-    """Reader that receives the filters of a query. Spark applies them again. It is used only with the option
-    ``pushdown``, because Spark 4.3 keeps pushed filters with the DataFrame."""
+    """Reader that receives the filters of a query, which Spark then applies again. The reader is used only with the
+    option ``pushdown``, because Spark 4.3 keeps pushed filters with the DataFrame."""
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:
         self.reader.conditions = conditions(filters, self.reader.columns(self.reader.options))
@@ -48,8 +48,8 @@ class PushingReader(TaskReader):
 
 
 class CountingReader(TaskReader):
-    """Reader that counts exchanges in the workers, so that few rows pass through Java. Other tasks may have requests
-    of the same connections, so each connection is counted separately."""
+    """Reader that counts exchanges in the workers, so that only a few rows pass through Java. Other tasks may read
+    requests of the same connections, so each connection is counted separately."""
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return counted(super().read(partition), most=0)
@@ -66,10 +66,10 @@ class Source(DataSource):
 
     reads: ClassVar[type[Reader]]
     kind: ClassVar[str]
-    """Type of its inputs, a key of ``OPTIONS``."""
+    """Input type of the source, a key of ``OPTIONS``."""
 
     def given(self) -> Options:
-        """Return the options. Raise :class:`OptionError` for an option that the source does not have."""
+        """Return the options. Raise :class:`OptionError` for an option that the source does not support."""
         return Options(self.options, OPTIONS[self.kind])
 
     @classmethod

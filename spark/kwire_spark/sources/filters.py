@@ -46,7 +46,7 @@ _TESTS: dict[type[Filter], str] = {
 
 
 def conditions(filters: Iterable[Filter], schema: pa.Schema) -> list[Condition]:
-    """Return conditions for the filters that depend only on the value of a column."""
+    """Return conditions for the filters that depend only on the value of one column."""
     return [judged for pushed in filters if (judged := condition(pushed, schema)) is not None]
 
 
@@ -77,7 +77,7 @@ def _plain(kind: pa.DataType) -> bool:
 
 
 def _value(value: Any, kind: pa.DataType) -> Any:
-    """Return the value to compare a column with, or ``None`` if Spark must do the comparison."""
+    """Return the value to compare a column with, or ``None`` if Spark must compare them."""
     if pa.types.is_string(kind):
         return value if isinstance(value, str) else None
     if pa.types.is_integer(kind):

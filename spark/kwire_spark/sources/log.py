@@ -11,7 +11,7 @@
 ``record``           Kind of record to read, such as ``OffsetCommit``, with ``key`` and ``value`` as structs
 ``topics``           Comma-separated patterns, such as ``orders*,!*-changelog`` (default: all topics)
 ``start``, ``end``   Times. Only records at or after ``start`` and before ``end`` are read. Records without a time are
-                     left out.
+                     omitted.
 ``startOffset``,     Offsets. Only records at or after ``startOffset`` and before ``endOffset`` are read.
 ``endOffset``
 ``control``          Whether to include control records, such as commit markers (default: true)
@@ -22,25 +22,26 @@
 ``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records.
 ``splitSize``        Number of bytes of a file to read per task (default: 64m, less for small inputs)
 ``limit``            Maximum decompressed size of a batch in bytes (default: 100m)
-``maxRecord``        Maximum total size of a record's key, value and headers (default: 2m). In larger records they are
-                     null, and ``problem`` gives the reason.
+``maxRecord``        Maximum total size of a record's key, value and headers (default: 2m). For larger records, these
+                     columns are null, and ``problem`` gives the reason.
 ``maxDecoded``       Maximum size of values to decode with ``record`` (default: 2m). Larger values are decoded only if
                      they consist almost entirely of a few large fields. Otherwise ``value`` is null, and ``reason``
-                     says so.
+                     says that it is too large.
 ``protocol``         Generated package that defines the records for ``record``, installed on all workers
-``pushdown``         ``true`` lets the query's filters skip files and batches: see below (default: false)
+``pushdown``         ``true`` lets the query's filters skip files and batches, as described below (default: false)
 ===================  =================================================================================================
 
-A schema such as ``.schema("topic string, offset bigint")`` limits the columns to compute. If none of them is from the
-record itself, records are not even decompressed.
+A schema such as ``.schema("topic string, offset bigint")`` limits the columns to compute. If no column is from the
+records themselves, the records are not even decompressed.
 
-With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. Use it only
-for a DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame. Another query on it, or
-another part of the same query, would silently receive only the rows that pass the first filters. The options above
-are always safe.
+With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. Use this
+only for a DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame. Another query on
+it, or another part of the same query, would silently receive only the rows that pass the first filters. The other
+options are always safe.
 
-In both modes, an incomplete batch at the end of a partition's newest segment is a row with a ``problem``, not an
-error. It is normal while a broker is writing, or after it was killed. Elsewhere an incomplete batch is damage.
+In both modes, an incomplete batch at the end of a partition's newest segment becomes a row with a ``problem``, not an
+error. Such a batch is normal while a broker is writing, or after a broker was killed. Anywhere else, an incomplete
+batch is treated as damage.
 """
 
 from __future__ import annotations

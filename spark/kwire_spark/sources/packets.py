@@ -14,8 +14,9 @@
 ``consume``       Whether a stream deletes each file after processing it (default: false)
 ================  ====================================================================================================
 
-Rows are ``columns.PACKETS`` with all bytes, including secrets, which ``streaming.follow`` removes. The query's
-checkpoint lists the files read as long as they exist. Remove old files from the folder, unless a ring buffer does.
+Rows have the columns ``columns.PACKETS`` with all bytes, including secrets, which ``streaming.follow`` removes. The
+query's checkpoint lists each file that was read until the file is deleted. Remove old files from the folder, unless a
+ring buffer does this.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class PacketReader(Reader):
 
 
 class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Stream of packets. An offset of the stream lists the files read so far, with their sizes."""
+    """Stream of packets. A stream offset lists the files read so far, with their sizes."""
 
     def __init__(self, options: Options, schema: StructType) -> None:
         if remote := [path for path in options.paths() if is_remote(path)]:
@@ -81,7 +82,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._only = frozenset(self._ready())
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """Return the files to read up to the end of the next batch, without files that were deleted."""
+        """Return the files to have read by the end of the next batch. Omit files that were deleted."""
         ready = self._ready()
         wanted = ready if self._only is None else ready.keys() & self._only
         new = [path for path in wanted if ready[path] != start.get(path)]
@@ -94,7 +95,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Return the paths of new files and, for files that have grown, the position of the first unread byte. A file
-        that has shrunk is a new file with the same name, because ring buffers reuse names."""
+        that has shrunk counts as a new file with the same name, because ring buffers reuse names."""
         return [
             InputPartition((path, start[path] if start.get(path, size) < size else None))
             for path, size in end.items()
@@ -107,21 +108,21 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Delete the files of a processed batch, which the checkpoint lists."""
+        """Delete the files of a processed batch. The checkpoint lists them."""
         for path in end if self._consumes else ():
             with suppress(OSError):
                 Path(path).unlink()
 
     def _ready(self) -> dict[str, int]:
-        """Return the files that have stopped growing, with their sizes. The result may be empty. Empty files are left
-        out, because their writer may still be buffering the first packets."""
+        """Return the files that have stopped growing, with their sizes. The result may be empty. Omit empty files,
+        because their writers may still be buffering the first packets."""
         try:
             paths = self._options.files()
         except OptionError:
             return {}
         ready, now = {}, time.time()
         for path in paths:
-            with suppress(OSError):  # already deleted
+            with suppress(OSError):  # the file was already deleted
                 found = Path(path).stat()
                 if found.st_size and now - found.st_mtime >= self._settled:
                     ready[path] = found.st_size

@@ -5,8 +5,8 @@
     spark.read.format("kafka_request_log").option("timeZone", "Europe/Berlin").load("logs/kafka-request.log*")
 
 =================  ===================================================================================================
-``path``           Files, plain or compressed, and folders or patterns. Lines may have Kafka's own layout, also with
-                   the prefixes of containers or journald, or a JSON layout.
+``path``           Files, plain or compressed, and folders or patterns. Lines may be in Kafka's own layout, with or
+                   without a container or journald prefix, or in a JSON layout.
 ``timeZone``       Time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00``, for layouts without one
                    (default: UTC)
 ``mode``           ``permissive`` (default) turns incomplete or broken lines, and files without any request, into rows
@@ -22,8 +22,8 @@ Brokers since 2.8 log requests and responses as JSON. These become ``request`` a
 Records of Produce and Fetch are not logged and therefore empty. Older brokers log text, which provides the header,
 times, connection, principal, error codes and throttle time. Brokers before 1.0 do not log responses.
 
-A schema such as ``.schema("api string, version smallint")`` limits the columns to compute. Without ``request``,
-``response`` and ``reason``, a log is read several times as fast. With ``pushdown`` (see ``kafka_log``), filters on
+A schema such as ``.schema("api string, version smallint")`` limits the columns to compute. A log is read several
+times as fast without ``request``, ``response`` or ``reason``. With ``pushdown`` (see ``kafka_log``), filters on
 time, api, version and client skip lines.
 """
 

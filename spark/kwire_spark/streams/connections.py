@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 UPDATED = "kwire was updated since the last batch: the state of these connections is lost, and they restart here"
-"""Reason for reading a connection from this packet on, as if the capture had started in the middle of it."""
+"""Reason why a connection is read only from this packet, as if the capture had started in the middle of it."""
 
 
 def follow(
@@ -48,13 +48,14 @@ def follow(
     """Return a stream of packets (``PACKETS``) as ``columns.FRAMES`` or ``columns.EXCHANGES``, with rows for broken
     input.
 
-    Only ``columns`` are computed, by default all. Packets of a connection may be spread over batches, and be out of
-    order within a batch. ``late`` limits how far a connection's packets may lag behind other packets, for example if
-    several hosts deliver captures. Spark drops later packets and counts them in ``numRowsDroppedByWatermark`` of the
-    query's progress. A connection without events for ``idle_seconds`` of the packets' time is considered closed.
+    Only ``columns`` are computed, by default all columns. Packets of a connection may be spread over batches, and be
+    out of order within a batch. ``late`` limits how far a connection's packets may lag behind other packets, for
+    example if several hosts deliver captures. Spark drops later packets and counts them in the query's progress as
+    ``numRowsDroppedByWatermark``. A connection without events for ``idle_seconds`` in packet time is considered
+    closed.
 
-    ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. The source
-    ``kafka_capture`` describes ``max_decoded``. Between batches, each connection keeps up to ``max_held`` bytes of
+    ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. For
+    ``max_decoded``, see ``kafka_capture``. Between batches, each connection keeps up to ``max_held`` bytes of
     incomplete frames and pending requests. ``key_log`` is the path, the same on all workers, of a file to which
     clients write TLS secrets. The state contains none of these secrets.
     """
@@ -87,10 +88,10 @@ class Follower:
     key_log: str = ""
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        """Yield the rows that ``parts`` complete. These are pandas DataFrames of ``PACKETS`` with ``micros``, and the
+        """Yield the rows that ``parts`` complete. ``parts`` are pandas DataFrames of ``PACKETS`` with ``micros``. The
         state is a serialized ``Ends``.
 
-        All packets of one pair of endpoints in a batch are held in memory at once to be sorted.
+        All packets of a pair of endpoints in a batch are held in memory at the same time, so that they can be sorted.
         """
         if flow[0] is None:
             yield from self._frames(self._broken(parts))
@@ -121,13 +122,13 @@ class Follower:
                 yield from self.projection.broken(source, position, reason, _count(unread), _count(packets))
 
     def _frames(self, rows: Iterator[Row]) -> Iterator[pd.DataFrame]:
-        """Yield DataFrames of a limited number of rows, but no empty ones."""
+        """Yield non-empty DataFrames with a limited number of rows."""
         while some := list(islice(rows, ROWS_AT_ONCE)):
             yield self.projection.batch(some).to_pandas(integer_object_nulls=True)
 
 
 def _count(value: float | None) -> int:
-    """Return a column's value as an integer, 0 if it is missing. Pandas converts Arrow's nulls to NaN."""
+    """Return a column's value as an integer, or 0 if it is missing. Pandas converts Arrow's nulls to NaN."""
     return 0 if value is None or value != value else int(value)
 
 

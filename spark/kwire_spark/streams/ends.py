@@ -1,4 +1,4 @@
-"""The state that a stream keeps for two endpoints between batches: their TCP state and their connection."""
+"""The state that a stream keeps between batches for two endpoints: their TCP state and their connection."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from kwire_inspect.rows import Row
 from kwire_inspect.tls import KeyLog, TlsConnection, begun
 
 NO_KEYS = KeyLog()
-"""Empty key log, with which no connection is decrypted."""
+"""Empty key log, which decrypts no connections."""
 
 OTHERS = frozenset({("collections", "deque"), ("re", "_compile")})
-"""Names outside kwire to which the state of a connection refers."""
+"""Names outside kwire that the state of a connection refers to."""
 
 STATE = 4 << 20
-"""Default limit for the incomplete data of a connection that its state keeps between batches, in bytes."""
+"""Default maximum number of bytes of incomplete data that a connection's state keeps between batches."""
 
 PATIENCE = 60.0
-"""Seconds for which a TLS connection waits for its secrets to appear in the key log."""
+"""Number of seconds that a TLS connection waits for its secrets to appear in the key log."""
 
 STORED_BY = f"kwire {__version__}\n".encode()
-"""Prefix of every stored state. It has the version, because other versions have other classes."""
+"""Prefix of every stored state. It contains the version, because other versions may have different classes."""
 
 PRIVATE = "not kept between batches because they may be secret"
 
 
 class OtherVersionError(KwireError):
-    """The state was stored by another version of kwire."""
+    """Another version of kwire stored the state."""
 
 
 class Ends:
     """Converts the packets between two endpoints to rows.
 
-    ``key`` is the key of either endpoint's packets. ``ports`` are the server ports, if known. ``keys`` has TLS
-    secrets.
+    ``key`` is the key of either endpoint's packets. ``ports`` are the server ports, if known. ``keys``
+    contains TLS secrets.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Ends:
     ) -> None:
         self._tcp = TcpConnection(bytes(key), Servers(ports))
         self._keys = keys
-        self._captured: Connection | None = None  # the connection as TLS sees it
+        self._captured: Connection | None = None  # the connection as seen by TLS
         self._tls: TlsConnection | None = None
         self._open: ConnectionRows | UnorientedConnection | None = None
         self._projection = projection
@@ -61,8 +61,8 @@ class Ends:
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection, keys: KeyLog = NO_KEYS) -> Self:
-        """Return the state that ``stored`` serialized. ``projection`` must equal that of the job that saved it. The
-        keys of TLS connections are derived from ``keys`` again.
+        """Return the state that ``stored`` serialized. ``projection`` must equal the projection of the job that saved
+        it. The keys of TLS connections are derived from ``keys`` again.
 
         Raises :class:`OtherVersionError`, or ``pickle.UnpicklingError`` for bytes that refer to anything except
         classes of kwire and a few known objects.
@@ -73,8 +73,8 @@ class Ends:
         return ends
 
     def stored(self) -> bytes:
-        """Return the state as bytes. The projection is not included, because it is large and the same for all
-        endpoints. TLS secrets, and everything derived from them, are not included either."""
+        """Return the state as bytes, without the projection, which is large and the same for all endpoints. TLS
+        secrets, and everything derived from them, are not included either."""
         file = BytesIO()
         file.write(STORED_BY)
         _Pickler(file, self._projection, self._keys).dump(self)
@@ -93,7 +93,7 @@ class Ends:
 
     def pause(self, most: int = STATE) -> Iterator[Row]:
         """Drop data that must not be stored between batches, and incomplete data beyond ``most`` bytes. Yield rows
-        that report this, and rows for the data that was not read so far.
+        that report the loss, and rows for data that had not been read yet.
 
         Out-of-order packets are delivered first, because they may contain secrets.
         """
@@ -108,7 +108,7 @@ class Ends:
         yield from self.trim(most)
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
-        if self._open is not None and self._projection.table == "exchanges":  # frames report it in their own rows
+        if self._open is not None and self._projection.table == "exchanges":  # frame rows report unread data
             yield from self._open.unread(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
@@ -125,7 +125,7 @@ class Ends:
         yield from self._rows(self._tcp.close())
 
     def closes_ms(self, idle_ms: int) -> int:
-        """Return the time to close the connection if no more packets arrive, in milliseconds since the epoch."""
+        """Return when to close the connection if no more packets arrive, in milliseconds since the epoch."""
         reset = self._tcp.reset
         return int(self._time * 1000) + idle_ms if reset is None else int((reset + GRACE) * 1000)
 
@@ -133,8 +133,7 @@ class Ends:
         return self._plain_rows(plain for piece in pieces for plain in self._decrypted(piece))
 
     def _decrypted(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the plaintext of a piece if it belongs to a TLS connection whose secrets are known, otherwise the
-        piece."""
+        """Yield the plaintext of a piece of a TLS connection if its secrets are known. Otherwise yield the piece."""
         if self._keys is not NO_KEYS and piece.connection is not self._captured:
             self._captured, self._tls = piece.connection, begun(piece, self._keys, PATIENCE)
         if self._tls is None:
@@ -156,8 +155,8 @@ class Ends:
 
 
 def _outside(projection: ConnectionProjection, keys: KeyLog) -> dict[str, object]:
-    """Return the objects that the pickled state contains only by name. They are the same for all endpoints, or must
-    not be stored."""
+    """Return the objects that the pickled state refers to by name. They are the same for all endpoints, or must not
+    be stored."""
     return {"projection": projection, "protocol": projection.protocol, "keys": keys}
 
 
@@ -180,8 +179,8 @@ class _Unpickler(pickle.Unpickler):
         return self._outside[name]
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return a class defined in one of the known packages. Whoever can write the checkpoint must not be able to
-        refer to functions or other modules."""
+        """Return a class that is defined in a known package. Checkpoints must not be able to refer to functions or
+        other modules, because others may be able to write them."""
         if (module, name) in OTHERS:
             return super().find_class(module, name)
         if any(f"{module}.".startswith(f"{package}.") for package in self._packages) and "." not in name:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 BATCH = "batch"
 _ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "Number of the batch added last."})
 KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
-"""Columns of both tables."""
+"""Maps the name of each table to its columns."""
 
 
 def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", inputs: str = "") -> DataStreamWriter:
@@ -29,10 +29,10 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
     Start it with any trigger.
 
     ``exchanges`` needs only the ``EXCHANGE_COLUMNS`` of ``tables.clients``. Each table is replaced as a whole in one
-    step. It records the last batch added, so that a batch repeated after a failure is not added twice. The tables
-    depend on the checkpoint next to them, ``folder/_clients.checkpoint``. Raises ``ValueError`` if the tables exist
-    without the checkpoint. A connection counts once per batch. ``inputs`` describes the inputs of the stream for
-    reports on the tables.
+    step. It records the last batch that was added, so that a batch repeated after a failure is not added twice. The
+    tables depend on the checkpoint next to them, ``folder/_clients.checkpoint``. Raises ``ValueError`` if the tables
+    exist without the checkpoint. A connection is counted once per batch. Reports on the tables describe the stream's
+    inputs with ``inputs``.
     """
     path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
@@ -42,9 +42,9 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
 
 
 def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
-    """Add the exchanges of batch ``number``, counted from 0, unless it was already added."""
+    """Add the exchanges of batch ``number``, unless it was already added. Batches are numbered from 0."""
     with clients(batch).kept() as seen:
-        for name in ("problems", "clients"):  # a report needs both tables, and starts once clients exists
+        for name in ("problems", "clients"):  # a report needs both tables, and starts as soon as clients exists
             _add(folder, name, format, seen, number, Origin(inputs))
 
 

@@ -29,11 +29,11 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     """Return ``PACKETS`` of a stream or table that has the columns of Spark's ``kafka`` source.
 
-    The value of each record is a packet as captured on the link. ``link_type`` is the link type in pcap files (1 for
-    Ethernet, 101 for IP, 113 and 276 for Linux cooked). A packet's time is the record's timestamp. Since producers'
-    timestamps have only milliseconds, the first eight bytes of the key may hold a more exact time, in microseconds
-    since the epoch, big-endian. ``source`` is the topic and partition, and ``position`` is the offset. Tunnels are
-    followed as in files. Packets other than TCP are left out. ``problem`` reports records without a valid time,
+    The value of each record is a packet as captured on the link. ``link_type`` is the link type as in pcap files (1
+    for Ethernet, 101 for IP, 113 and 276 for Linux cooked). A packet's time is the record's timestamp. Producers'
+    timestamps are in milliseconds, so the first eight bytes of the key may contain a more precise time, as big-endian
+    microseconds since the epoch. ``source`` is the topic and partition, and ``position`` is the offset. Tunnels are
+    decapsulated as in files. Packets other than TCP are omitted. ``problem`` reports records without a valid time,
     unsupported encapsulations, and records that are not packets.
     """
     if link_type not in LINKS:
@@ -65,7 +65,7 @@ def _packets(batches: Iterable[pa.RecordBatch], link: Link) -> Iterator[Packet |
             continue
         yield from unwrapper.add(frame, 0, len(frame), len(frame), link.layer, time / 1e6, offset)
     for unwrapper in unwrappers.values():
-        unwrapper.has_tcp = True  # other records, whose contents are unknown here, may have TCP
+        unwrapper.has_tcp = True  # other records have unknown contents and may contain TCP
         yield from unwrapper.close()
         yield from unwrapper.report.take()
 
@@ -76,8 +76,8 @@ def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def _other(value: bytes) -> str:
-    """Return what a record's value is if it is certainly not a packet, otherwise an empty string. Packets are never
-    all text, because of the TCP flags."""
+    """Return a description of a record value that is certainly not a packet, or else an empty string. A packet never
+    consists entirely of text, because of the TCP flags."""
     if not value:
         return "empty"
     if value[:4] in (*MAGICS, MAGIC):
@@ -86,7 +86,7 @@ def _other(value: bytes) -> str:
 
 
 def _time(key: bytes, micros: int | None) -> int | None:
-    """Return the first plausible time in microseconds, or ``None``. A producer's key may be a name instead of a
+    """Return the first plausible time, in microseconds, or ``None``. A producer's key may be a name instead of a
     time."""
     told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
     return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)
