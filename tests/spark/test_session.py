@@ -102,7 +102,7 @@ def test_java_is_looked_for_before_spark_is_started(monkeypatch: pytest.MonkeyPa
 
 def test_a_session_that_runs_is_used_and_gets_what_can_still_be_set(spark: SparkSession) -> None:
     """Even instead of a setting that kwire makes, which the next use makes again."""
-    given = {"spark_sql_shuffle_partitions": "3", "spark_sql_session_timeZone": "Asia/Tokyo"}
+    given: dict[str, Any] = {"spark_sql_shuffle_partitions": "3", "spark_sql_session_timeZone": "Asia/Tokyo"}
     running = spark_session(**given, spark_driver_memory="1g")
     try:
         assert running.sparkContext is spark.sparkContext
