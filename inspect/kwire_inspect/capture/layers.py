@@ -27,7 +27,7 @@ ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
 MIN_TYPE = 0x0600
 """Minimum EtherType. A smaller number in the same field is the payload size in bytes [IEEE 802.3]."""
 PPP_CONTROL = 0x4000
-"""Lowest PPP protocol number above those of network-layer protocols [RFC 1661]."""
+"""First PPP protocol number after the network-layer protocols [RFC 1661]."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
 EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
 MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
@@ -102,7 +102,7 @@ def _cooked(walk: Walk, at: int) -> str:
 
 
 def loopback(walk: Walk) -> str:
-    """Skip the four-byte address family, whose values depend on the operating system."""
+    """Skip the four-byte address family, whose value depends on the operating system."""
     walk.take(4)
     return "ip"
 
@@ -163,7 +163,7 @@ def mpls(walk: Walk) -> str:
 
 
 def looks_like_ip(walk: Walk, at: int) -> bool:
-    """Return whether an IP packet that fits into the remaining bytes may begin at ``at``."""
+    """Return whether ``at`` may be the beginning of an IP packet that fits into the remaining bytes."""
     buffer, room = walk.buffer, walk.end - at
     if buffer[at] >> 4 == 4:
         return buffer[at] & 15 >= 5 and (buffer[at] & 15) * 4 <= walk.number(at + 2) <= room

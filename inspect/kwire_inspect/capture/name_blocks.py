@@ -1,6 +1,6 @@
 """Reads host names from the name resolution blocks of pcapng files [draft-ietf-opsawg-pcapng, 4.5].
 
-Programs write these blocks before the first packet or after the last one, so only the two ends of a file are
+Programs write these blocks before the first packet or after the last packet, so only the two ends of a file are
 searched. Compressed files and standard input are searched only at the beginning.
 """
 
@@ -19,13 +19,13 @@ PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
 NEAR = 1 << 20
 """Number of bytes to search at each end of a file."""
 MAX_NAMES, MAX_LENGTH = 100_000, 255
-"""Maximum number of names, and maximum length of a name in characters. DNS names have at most 253."""
+"""Maximum number of names, and maximum length of a name in characters. DNS names have at most 253 characters."""
 SIZES = {1: 4, 2: 16}
 """Address sizes in bytes, by record type: IPv4 and IPv6."""
 
 
 def address_names(paths: Sequence[str]) -> dict[str, str]:
-    """Return the first name of each address, by address. Skip unreadable files, which the packet readers report."""
+    """Return the first name found for each address. Skip unreadable files, which the packet readers report."""
     return _first(pair for names in map_inputs(_of_file, paths) for pair in names.items())
 
 
@@ -44,7 +44,7 @@ def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def _blocks(path: str) -> Iterator[tuple[str, bytes]]:
-    """Yield each name resolution block with its byte order."""
+    """Yield the byte order and the contents of each name resolution block."""
     with closing(Window(path, peek=True)) as window:
         while len(window.buffer) < 12 and window.advance(0):
             pass

@@ -53,7 +53,7 @@ class TcpStream:
     first   count of the first byte to deliver
     next    count of the next byte to deliver
     heard   first acknowledgement from the other side, as a sequence number
-    acked   end of the bytes that the other side has received; a sequence number while next is unknown
+    acked   end of the bytes that the other side has received (a sequence number until next is known)
     ended   whether a FIN was delivered
     held    heap of waiting packets, as (count, order of arrival, packet)
     ======  ==================================================================================
@@ -71,9 +71,9 @@ class TcpStream:
     def begin_at(self, seq: int, size: int, *, handshake: bool) -> None:
         """Begin this direction with its first packet, which contains ``size`` bytes starting at ``seq``.
 
-        If the handshake was captured, bytes before ``seq`` that the other side had not acknowledged are missing.
-        Otherwise, they were sent before the capture began. A single byte that the other side had already acknowledged
-        is a keep-alive probe [RFC 9293, 3.8.4].
+        If the handshake was captured, bytes before ``seq`` that the other side had not acknowledged are considered
+        missing. Otherwise, they are assumed to precede the capture. A single byte that the other side had already
+        acknowledged is a keep-alive probe [RFC 9293, 3.8.4].
         """
         start = seq
         if self.heard is not None:
@@ -316,7 +316,8 @@ class Ordering:
     def _give_up(self, pieces: list[Piece]) -> None:
         """Deliver the next waiting data, after a gap if necessary.
 
-        The gap covers the bytes that the other side has received, or else all bytes before the next packet.
+        The gap covers the missing bytes that the other side has received. If there are none, it covers all bytes
+        before the next packet.
         """
         lanes = (self.forward, self.backward)
         for lane, other in self._both():

@@ -40,9 +40,9 @@ def file_packets(
 ) -> Iterator[Packet | Broken]:
     """Yield the TCP packets of a file, and the file's problems.
 
-    ``start`` and ``end`` select the packets from ``start`` up to but excluding ``end``, in seconds since the epoch.
-    Packets with keys in ``passed`` are skipped as early as possible. The set may grow during the iteration.
-    ``secrets`` is called with each key log in the file.
+    ``start`` and ``end`` select packets by time, in seconds since the epoch. ``end`` is exclusive. Packets with keys
+    in ``passed`` are skipped as early as possible. The set may grow during the iteration. ``secrets`` is called with
+    each key log in the file.
     """
     for block in file_blocks(path, passed, start, end, secrets):
         yield from block
@@ -68,9 +68,9 @@ def file_blocks(
 
 
 class Sieve(Taker):
-    """Collects the TCP packets of a file, except the skipped packets.
+    """Collects the TCP packets of a file, except packets outside the time range and packets with keys in ``passed``.
 
-    ``has_tcp`` says whether the file contains any TCP packets, including skipped packets.
+    ``has_tcp`` says whether any TCP packets in the time range were found, including packets with keys in ``passed``.
     """
 
     __slots__ = (

@@ -1,7 +1,7 @@
 """TCP packets, and the evidence in them about the two ends of a connection.
 
-This module reads only frames in which TCP follows IP directly: Ethernet with any VLAN tags, Linux cooked captures,
-loopback and raw IP. The link types are listed at https://www.tcpdump.org/linktypes.html.
+This module reads only frames in which TCP follows IP directly: Ethernet (with or without VLAN tags), Linux cooked
+captures, loopback and raw IP. The link types are listed at https://www.tcpdump.org/linktypes.html.
 
 Handshakes show which end is the server. Without a handshake there are only hints: the handshake of another connection
 with the same address and port, an end with many peers, and Kafka's usual ports. A lower port is not a hint, because
@@ -304,11 +304,12 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A TCP connection, first seen at ``started``, in seconds since the epoch.
+    """A TCP connection.
 
-    ``complete`` is true if the handshake was captured, so that nothing is missing at the beginning. ``guess`` is set
-    if neither a handshake nor the given ports show which side is the client. ``encryption`` is the reason why a TLS
-    connection was not decrypted although secrets were given.
+    ``started`` is the time when it was first seen, in seconds since the epoch. ``complete`` is true if the handshake
+    was captured, so that nothing is missing at the beginning. ``guess`` is set if neither a handshake nor the given
+    ports show which side is the client. ``encryption`` is the reason why a TLS connection was not decrypted although
+    secrets were given.
     """
 
     client: Peer

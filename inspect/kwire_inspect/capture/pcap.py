@@ -67,7 +67,7 @@ class Broken:
 
 
 def limit_of(snaplen: int) -> int:
-    """Return the maximum packet size to accept, in bytes. In files, a ``snaplen`` of 0 means no limit."""
+    """Return the maximum packet size to accept, in bytes. A ``snaplen`` of 0 means that the file sets no limit."""
     return max(MAX_PACKET, snaplen if snaplen <= BELIEVED else 0)
 
 
@@ -171,11 +171,11 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Describes how to find the next packet or block after damage. Messages call it ``name``.
+    """Describes how to find the next packet or block after damage. ``name`` is its name in messages.
 
-    ``pattern`` matches ``before`` bytes after the beginning of the packet, and examines at most ``ahead`` bytes from
-    there. A group in the pattern matches a run of zeros. A packet can begin only in the last ``SIZE_END`` bytes of
-    the run.
+    ``pattern`` matches at a position ``before`` bytes after the beginning of the packet, and examines at most
+    ``ahead`` bytes from this position. A group in the pattern matches a run of zeros. A packet can begin only in the
+    last ``SIZE_END`` bytes of the run.
 
     ``plausible`` returns whether a packet can begin at a position in a buffer. The buffer must contain ``reach``
     bytes from this position, or the rest of the file.

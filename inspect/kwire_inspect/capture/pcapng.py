@@ -21,7 +21,7 @@ MAGIC = struct.pack("<I", SECTION)
 ORDERS = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 TSRESOL, TSOFFSET = 9, 14
 IFDROP, OSDROP = 5, 7
-"""Options with the number of packets dropped by the interface and by the operating system since the capture began."""
+"""Options for the number of packets dropped by the interface, and by the operating system, during the capture."""
 MAX_DROPPED = 1 << 40
 """Maximum plausible number of dropped packets. Larger values, such as all ones, mean that the number is unknown."""
 MAX_INTERFACES = 1 << 16

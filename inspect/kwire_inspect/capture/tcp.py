@@ -1,4 +1,4 @@
-"""Assigns packets to the connections of a capture, including successive connections between the same two ports."""
+"""Assigns the packets of a capture to connections. Successive connections may use the same addresses and ports."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MAX_CONNECTIONS = 30_000
 
 @mypyc_attr(serializable=True)
 class TcpConnection:
-    """The traffic between two ports, which may belong to several successive connections.
+    """The traffic between two ends, which may belong to several successive connections.
 
     The object is small, and can be pickled between any two packets. ``key`` is the packet key of either side.
     ``servers`` contains the servers known so far. ``reset`` is the time of a reset in seconds since the epoch, or
@@ -202,7 +202,7 @@ class TcpConnection:
         return Ordering(connection, forward, backward, packet.time)
 
     def _complete(self, packet: Packet, ordering: Ordering) -> None:
-        """Identify client and server from a handshake that was captured late, but before any delivery."""
+        """Identify the client and server from a handshake that was captured late, but before any delivery."""
         if ordering.connection.complete or ordering.delivered:
             return
         asks = not packet.flags & ACK
@@ -311,7 +311,7 @@ class TcpConnections:
         return pieces
 
     def _evicted(self) -> list[Piece]:
-        """Close the tenth of the connections that has been idle longest, and return their pieces.
+        """Close the tenth of the connections that have been idle longest, and return their pieces.
 
         Evictions are rare because each closes many connections.
         """

@@ -192,8 +192,8 @@ class Unwrapper:
     """Finds the TCP packets of a file that are in tunnels or fragments, or after other unusual headers.
 
     Each added packet is returned as a TCP packet, kept as a fragment, or counted. Packets that may hide a TCP packet
-    are counted in ``report``, and all others by name in ``others``. ``has_tcp`` says whether the file contains any
-    TCP packets.
+    are counted in ``report``, and all other packets by name in ``others``. ``has_tcp`` says whether the file contains
+    any TCP packets.
     """
 
     def __init__(self, report: Report) -> None:

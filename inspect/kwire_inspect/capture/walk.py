@@ -165,7 +165,7 @@ class Walk:
         return int.from_bytes(self.buffer[at : at + 2], "big")
 
     def ends_at(self, end: i64) -> None:
-        """Limit the rest to the bytes before ``end``.
+        """Limit the rest of the packet to the bytes before ``end``.
 
         If a tunnel ends before ``end``, it contains only a part of the packet. Outside tunnels, an ``end`` beyond the
         frame is ignored, because the network card may fill in the size later.

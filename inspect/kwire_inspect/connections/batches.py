@@ -56,7 +56,7 @@ TURN, TURN_BYTES = 128, 1 << 19
 class Budget(NamedTuple):
     """Memory limits in bytes.
 
-    Frames larger than ``decoded`` are decoded only if they have few values. ``held`` limits the memory that all
+    Frames larger than ``decoded`` are decoded only if they contain few values. ``held`` limits the memory that all
     connections of a task use while they wait for the rest of a frame or for a response.
     """
 

@@ -361,7 +361,7 @@ class UnorientedConnection:
         )
 
     def _scored(self) -> tuple[int, int]:
-        """Return the scores as captured and swapped, including the waiting pieces. Scoring stops once one has won."""
+        """Return the scores of both orientations, including the waiting pieces. Scoring stops once one has won."""
         pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
         first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
         enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN

@@ -1,8 +1,9 @@
 """Finds the error codes in a response, at any depth, and its throttle time.
 
-For each response class and version, a function is generated once. It scans the bytes of a response, skips all other
-fields, and creates no objects. Its source contains numbers from the layout, but no text from a definition. For
-decoded responses, functions that visit only the fields with error codes are created once, from ``FIELDS``.
+For each response class and version, a function is generated once. It scans the bytes of a response for these fields,
+skips all other fields, and creates no objects. Its source contains numbers from the layout, but no text from a
+definition. For decoded responses, functions that visit only the fields with error codes are created once, from
+``FIELDS``.
 """
 
 from __future__ import annotations

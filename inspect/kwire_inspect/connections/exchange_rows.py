@@ -34,7 +34,7 @@ _shared_row: Final = _LAYOUT.shared_row
 class PendingRequest:
     """A request that awaits its response. Its message is not kept.
 
-    ``shown`` contains its bytes if rows contain them. ``wrong`` is the reason why the request or the contents of an
+    ``shown`` contains its bytes if rows show them. ``wrong`` is the reason why the request or the contents of an
     Envelope were not decoded. ``inner`` is the request in an Envelope.
     """
 

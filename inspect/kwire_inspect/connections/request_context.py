@@ -140,7 +140,7 @@ def peers(connection: Connection) -> Columns:
 
 @mypyc_attr(serializable=True)
 class RequestContext:
-    """The client and API of a request, as ``columns`` by name.
+    """The client and API of a request. ``columns`` contains their values by column name.
 
     Rows of the same ``source`` share tuples that are built from these columns and cached as ``request_row`` and
     ``response_row``. ``unknown`` is the reason why no message can be decoded, such as an unknown newer version.

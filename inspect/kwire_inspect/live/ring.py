@@ -25,7 +25,7 @@ class NoCaptureError(Exception):
 
 
 class Ring:
-    """A folder for capture files of at most ``most`` bytes. Files whose names start with a dot are being written."""
+    """A folder for at most ``most`` bytes of capture files. Files whose names start with a dot are being written."""
 
     def __init__(self, folder: Path, most: int) -> None:
         self.folder = folder
@@ -154,7 +154,7 @@ class Cutter:
 
 
 def statistics(interface: str, dropped: int) -> bytes:
-    """Return the contents of a pcapng file without packets that reports the number of dropped packets."""
+    """Return a pcapng file that contains no packets, only the number of dropped packets."""
     section = _block(SECTION, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
     described = _block(INTERFACE, struct.pack("<HHI", 1, 0, 0) + _option(2, interface.encode(errors="replace")))
     micros = time.time_ns() // 1000

@@ -127,7 +127,7 @@ class Reader:
         raise NotImplementedError
 
     def read(self, task: Any) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a task that :meth:`tasks` returned."""
+        """Yield the rows of a task returned by :meth:`tasks`."""
         raise NotImplementedError
 
     def split_size(self, files: Iterable[str]) -> int:

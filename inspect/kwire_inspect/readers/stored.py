@@ -58,7 +58,7 @@ class TableReader(Reader):
         self._columns, self._tasks = columns, tasks
 
     def tasks(self) -> Sequence[list[ParquetFileFragment]]:
-        """Return the tasks. Each reads a share of every file's row groups."""
+        """Return the tasks. Each task reads a share of every file's row groups."""
         dealt: list[list[ParquetFileFragment]] = [[] for _ in range(self._tasks)]
         for file in self._table.get_fragments():
             for number, share in enumerate(dealt):

@@ -84,4 +84,4 @@ _COLUMNS: dict[str, Column] = {
     "value": _value,
     "problem": _too_large,
 }
-"""Functions that compute columns, for columns that differ from the decoded columns."""
+"""Functions for the columns that differ from the decoded columns."""

@@ -24,8 +24,9 @@ from kwire_inspect.segments.rows import MAX_RECORD, Broken, Made, Rows
 from kwire_inspect.storage import opened, place
 
 MAX_INDEX = 16 << 20
-"""Maximum number of bytes to read from an index. Kafka's indexes are 10 MiB. Entries beyond the limit are
-ignored."""
+"""Maximum number of bytes to read from an index. By default, Kafka's indexes have 10 MiB. Entries beyond the limit
+are ignored.
+"""
 
 
 def record_batches(
@@ -48,8 +49,8 @@ def record_batches(
     three are null, and ``problem`` contains the reason.
 
     With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
-    of a partition's newest segment never raises an error. It is normal while a broker is writing and after a broker
-    was killed.
+    of a partition's newest segment never raises an error. Such a batch is normal while a broker is writing and
+    after a broker was killed.
     """
     bounds = bounds or Bounds()
     for split in group:

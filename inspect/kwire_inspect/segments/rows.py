@@ -1,6 +1,7 @@
 """Collects record batches until they fill an Arrow batch.
 
-Records are decoded directly into columns, without an object per record. Only unusual batches use ``Batch.records``.
+Records are decoded directly into columns, without creating an object per record. Only unusual batches use
+``Batch.records``.
 """
 
 from __future__ import annotations

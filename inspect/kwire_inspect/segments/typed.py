@@ -1,6 +1,6 @@
 """Converts records of one kind to a table whose keys and values are structs, for ``kafka_log`` with ``record=NAME``.
 
-Unlike the tables of ``tables.typed``, this table has a column ``problem``.
+Unlike the typed tables of ``kwire_spark``, this table has a column ``problem``.
 """
 
 from __future__ import annotations

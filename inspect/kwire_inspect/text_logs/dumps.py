@@ -60,7 +60,7 @@ _SOFTWARE = re.compile(r"client_?software", re.I)
 
 
 def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
-    """Yield the series in a file. Append the parts that cannot be read to ``problems``."""
+    """Yield the series in a file. Append a problem to ``problems`` for each part that cannot be read."""
     parts: list[bytes] = []
     size = 0
     begun = False

@@ -1,4 +1,4 @@
-"""Quickly converts lines in the format of brokers since 2.8. Request and response bodies are parsed only if needed.
+"""Quickly converts lines in the format used since Kafka 2.8. Request and response bodies are parsed only if needed.
 
 Lines that differ in any way from this format are left to ``kwire.request_log``. Error codes and throttle times are
 found by searching for their JSON keys. This is safe because quotation marks inside strings are escaped, so a
@@ -58,7 +58,7 @@ class Information(Struct, rename="camel", gc=False):
 
 
 class OwnInformation(Struct, rename="camel", gc=False):
-    """Name and version of a client's software in an ApiVersions request, since version 3."""
+    """Name and version of a client's software in an ApiVersions request of version 3 or later."""
 
     client_software_name: str = ""
     client_software_version: str = ""

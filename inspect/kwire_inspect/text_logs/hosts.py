@@ -16,8 +16,8 @@ def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
     """Return the columns for the two ends of ``connection``, a broker's connection id. Hosts are written as in
     captures.
 
-    A request that was ``forwarded`` to a controller came over the connection of a broker. The client's identity is
-    then known, but not its address [KIP-590]. The result is shared, so do not modify it.
+    A request that was ``forwarded`` to a controller arrived on a broker's connection. The client's identity is then
+    known, but not its address [KIP-590]. The result is shared, so do not modify it.
     """
     if connection is None or len(connection) > LONGEST:
         return {"connection": connection}

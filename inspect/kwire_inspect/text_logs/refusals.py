@@ -2,7 +2,7 @@
 
 A broker closes the connection without logging the request if it does not support the request's version, or if its
 listener does not serve the API. Only the server log shows such requests. Each entry is a line that names the
-connection, followed by the exception. Brokers since 1.0 write two entries per refusal ::
+connection, followed by the exception. Since version 1.0, brokers write two entries per refusal ::
 
     [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
     org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …

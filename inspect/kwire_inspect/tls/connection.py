@@ -212,7 +212,7 @@ class TlsConnection:
                 yield from self._pass_on(str(reason))
 
     def retry(self, now: Piece) -> Iterator[Piece]:
-        """Search again for missing secrets. Give up if the patience has expired at ``now``."""
+        """Search again for missing secrets. Give up if the patience has ended by the time of ``now``."""
         if self._known is None:
             return
         if self._progress() != self._known:
@@ -230,7 +230,7 @@ class TlsConnection:
         return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
 
     def _progress(self) -> int:
-        """Return a number that changes when new secrets arrive that may help."""
+        """Return a number that changes when new secrets may be useful."""
         return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
@@ -326,8 +326,9 @@ class TlsConnection:
             raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
-        """Return the directions of the TLS client and the TLS server. They may differ from the ends in the capture if
-        these were guessed."""
+        """Return the directions of the TLS client and the TLS server. They may differ from the connection's client
+        and server if these were guessed.
+        """
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
 

@@ -24,7 +24,7 @@ class NotDecryptedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Parameters chosen by a server. With ``etm``, CBC suites encrypt and then authenticate [RFC 7366]."""
+    """Parameters chosen by a server. If ``etm`` is true, CBC suites encrypt before they authenticate [RFC 7366]."""
 
     random: bytes
     session: bytes

@@ -36,7 +36,7 @@ class Records:
         self._buffer = b""
         self._intact = True
         self._skip = 0  # remaining bytes of a partly lost record
-        self._lost = 0  # bytes since the search for a record began; 0 if its position is known
+        self._lost = 0  # bytes since the search for a record began, or 0 if its position is known
 
     @property
     def held(self) -> int:
@@ -66,7 +66,7 @@ class Records:
             if end > len(buffer):
                 break
             lost, self._lost = self._lost, 0
-            self._buffer = buffer[end:]  # consistent even if the caller raises
+            self._buffer = buffer[end:]  # keep the state consistent even if the caller raises an exception
             yield Record(header, buffer[at + HEADER : end], lost)
             at = end
         self._buffer = buffer[at:]
