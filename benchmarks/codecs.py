@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
-The libraries take turns in each round, and the fastest round counts. A column "A / B" divides the time of A
-by the time of B. Above 1, B is faster. ``benchmarks.native`` makes the compiled build. A build in ``build/native`` is
-also used.
+The libraries take turns in each round, and the fastest round counts. A column "A / B" divides the time of A by the
+time of B. If the ratio is above 1, B is faster. ``benchmarks.native`` makes the compiled build. Without ``--native``,
+a build in ``build/native`` is used.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
-"""Compares undecodable with decodable traffic: ``clients`` reads a capture on one core.
+"""Compares the cost of undecodable and decodable traffic when ``clients`` reads a capture on one core.
 
 ``python -m benchmarks.garbage [--megabytes N] [--rounds N] [--only NAME...] [--connections N]``
 
 Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` counts the bytes of the
-file, and ``us per packet`` its packets, which matter if packets have one byte. ``held`` is the peak memory that
-Python allocated, in MB. Time is processor time. Memory is measured in a separate run.
+file. ``us per packet`` counts its packets, which matters if a packet contains only one byte. ``held`` is the peak
+memory that Python allocated, in MB. Time is processor time. Memory is measured in a separate run.
 
 With ``--connections N``, such as 100000, the benchmark instead reads captures of N connections, each with ``kwire
-clients --engine local`` in its own process. It prints the peak memory of the process, according to the system, and
+clients --engine local`` in its own process. It prints the peak memory of the process, as reported by the system, and
 the output of the command.
 """
 
@@ -65,7 +65,7 @@ NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 WARM = 200_000
-"""Bytes of traffic that are read first, so that nothing is imported during the measurement."""
+"""Number of bytes of traffic to read first, so that all imports are done before the measurement."""
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ def data(size: int) -> Talks:
 
 
 def late(make: Callable[[int], Talks]) -> Callable[[int], Talks]:
-    """Return connections whose beginning was not captured, so that they start in the middle of a segment."""
+    """Return connections whose beginning was not captured. They start in the middle of a segment."""
 
     def made(size: int) -> Talks:
         return [
@@ -123,12 +123,12 @@ def numbered(talks: Talks) -> Talks:
 
 
 def one_sided(talks: Talks) -> Talks:
-    """Return only the clients' bytes, as if the capture missed the other direction."""
+    """Return only the clients' bytes, as if the other direction was not captured."""
     return numbered([Conversation([one for one in talk.segments if one[0] == CLIENT]) for talk in talks])
 
 
 def in_turn(size: int, chunk: Chunk) -> Talks:
-    """Return connections whose sides send chunks in turn."""
+    """Return connections whose two sides take turns sending chunks."""
 
     def segments(seed: int) -> Iterator[Segment]:
         some = random.Random(seed)
@@ -140,7 +140,7 @@ def in_turn(size: int, chunk: Chunk) -> Talks:
 
 
 def begun(chunk: Chunk) -> Callable[[int], Talks]:
-    """Return connections that begin with a request and its response, and continue with chunks."""
+    """Return connections that begin with a request and its response, followed by chunks."""
     good = data_conversation().segments[:2]
 
     def made(size: int) -> Talks:
@@ -163,7 +163,7 @@ def tls_record(some: random.Random) -> bytes:
 
 
 def plausible(some: random.Random) -> bytes:
-    """Return frames of known APIs and versions whose bodies are noise."""
+    """Return frames of known APIs and versions with random bodies."""
     return b"".join(
         frame(b"\0\x03\0\x0c" + number.to_bytes(4, "big") + b"\0\4test\0" + some.randbytes(600))
         for number in range(14)
@@ -171,7 +171,7 @@ def plausible(some: random.Random) -> bytes:
 
 
 def wrong_at_the_end(some: random.Random) -> bytes:
-    """Return a large request that lacks only its last byte."""
+    """Return a large request whose last byte is missing."""
     topics = [
         OffsetCommitRequestTopic(name=f"topic-{number}", partitions=[OffsetCommitRequestPartition()] * 20)
         for number in range(50)
@@ -181,7 +181,7 @@ def wrong_at_the_end(some: random.Random) -> bytes:
 
 
 def large_claims(some: random.Random) -> bytes:
-    """Return headers every few bytes, each claiming a frame of 60 kB."""
+    """Return data with a header every few bytes. Each header claims a frame of 60 kB."""
     return b"".join(
         (60000 + number).to_bytes(4, "big") + b"\0\x03\0\x0c" + some.randbytes(4) + b"\0\4test\0"
         for number in range(400)
@@ -189,7 +189,7 @@ def large_claims(some: random.Random) -> bytes:
 
 
 def overlapping(some: random.Random) -> bytes:
-    """Return nested frames, each of which claims all following bytes, so that all end together."""
+    """Return nested frames. Each claims all following bytes, so all frames end at the same position."""
     return b"".join(
         (8000 - 20 * number).to_bytes(4, "big") + b"\0\0\0\x09" + some.randbytes(4) + b"\0\4test\0\0\0"
         for number in range(400)
@@ -220,7 +220,7 @@ CASES: dict[str, tuple[Callable[[int], Talks], bool, int]] = {
     "one byte: undecodable": (begun(plausible), True, 1),
     "one byte: large claims": (lambda size: in_turn(size, large_claims), False, 1),
 }
-"""The content of each capture, whether it has handshakes, and the bytes per packet."""
+"""For each capture, its content, whether it includes handshakes, and the number of bytes per packet."""
 
 
 READ = """
@@ -232,11 +232,11 @@ finally:
     peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
     print(time.process_time(), peak.split()[1])
 """
-"""A program that runs a command and prints its CPU seconds and its memory in kB, according to Linux."""
+"""Program that runs a command, and prints its CPU seconds and its memory in kB, as reported by Linux."""
 
 
 def many(count: int, only: Sequence[str]) -> str:
-    """Return a table of the time and memory to read captures of up to ``count`` connections."""
+    """Return a table of the time and memory needed to read captures of up to ``count`` connections."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "capture.pcap", Path(folder) / "out"
@@ -263,13 +263,13 @@ def write(path: Path, sent: Iterable[TcpPacket]) -> None:
 
 
 def short(count: int) -> Iterator[TcpPacket]:
-    """Yield packets of consecutive connections, each with three requests."""
+    """Yield packets of consecutive connections. Each connection consists of three requests."""
     for number in range(count):
         yield from of(number, [part for turn in range(3) for part in exchange(turn)], pace=1e-4, ending=FIN)
 
 
 def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
-    """Yield packets of connections that are all open from beginning to end, with requests of each in turn."""
+    """Yield packets of connections that are open from beginning to end, and that take turns sending requests."""
     talks = [of(number, [part for turn in range(turns) for part in exchange(turn)]) for number in range(count)]
     yield from (packet for talk in talks for packet in islice(talk, 3))
     for _ in range(turns):
@@ -277,7 +277,7 @@ def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
 
 
 def unfinished(count: int) -> Iterator[TcpPacket]:
-    """Yield packets of open connections, each with the beginning of a 50 MB request in two packets."""
+    """Yield packets of open connections. Each sends the beginning of a 50 MB request in two packets."""
     begun = (50_000_000).to_bytes(4, "big") + exchange(0)[0][2][4:]
     talks = [of(number, [(CLIENT, 0.0, begun.ljust(2 * SEGMENT, b"\1"))]) for number in range(count)]
     for length in (4, 1):
@@ -285,7 +285,7 @@ def unfinished(count: int) -> Iterator[TcpPacket]:
 
 
 def strays(count: int) -> Iterator[TcpPacket]:
-    """Yield single packets without handshakes, at unknown ports, alternately with a request and with noise."""
+    """Yield single packets without handshakes on unknown ports. They alternately contain a request and noise."""
     some = random.Random(1)
     for number in range(count):
         data = exchange(number)[0][2] if number % 2 else some.randbytes(100)
@@ -296,7 +296,7 @@ def strays(count: int) -> Iterator[TcpPacket]:
 def of(
     number: int, segments: Sequence[Segment], server: Peer = BROKER, pace: float = 200, **how: Any
 ) -> Iterator[TcpPacket]:
-    """Return the packets of a connection. A thousand clients use each port, a millisecond apart."""
+    """Return the packets of a connection. A thousand clients use the same port, a millisecond apart."""
     client = Peer(f"10.1.{number % 1000 >> 8}.{number % 1000 & 255}", 1024 + number // 1000)
     at = number / 1000
     made = packets(

@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.import_cost [--runs N] [--json FILE]``
 
-Every line is a separate process, timed from start to exit, minus the time of a bare interpreter. Byte code is cached
-in a separate folder, as in an installed package. Processes run in turn, and the fastest of many runs counts.
+Each line is the time of a separate process from start to exit, minus the time of a bare interpreter. Bytecode is
+cached in a separate folder, as for an installed package. Processes take turns, and the fastest of many runs counts.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from benchmarks.codecs import BUILT, ROOT
 from benchmarks.timing import table
 
 TARGET = 30.0
-"""Maximum milliseconds for importing kwire_kafka and decoding a message."""
+"""Maximum time to import kwire_kafka and decode a message, in milliseconds."""
 
 API_VERSIONS = "0000" + "01" + "00000000" + "00"
-"""An ApiVersions response, version 3, without entries, as hex."""
+"""Empty ApiVersions response of version 3, as hex."""
 
 FOLDERS = (ROOT / "runtime", ROOT / "generated")
 FIRST = "from kwire_kafka import ApiVersionsResponse; ApiVersionsResponse.decode(bytes.fromhex({!r}), 3)"
@@ -42,7 +42,7 @@ KIO = (
 
 
 def programs(built: Path = BUILT) -> dict[str, tuple[str, Sequence[Path]]]:
-    """Return the programs to run by name, with the folders that they import from."""
+    """Return the programs to run, by name, and the folders that they import from."""
     found: dict[str, tuple[str, Sequence[Path]]] = {
         "bare interpreter": ("pass", FOLDERS),
         "import kwire_kafka": ("import kwire_kafka", FOLDERS),
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def measure(runs: int) -> dict[str, tuple[float, float]]:
-    """Return the minimum and median milliseconds above a bare interpreter, and print the tables."""
+    """Print the tables. Return the minimum and median milliseconds above a bare interpreter."""
     chosen = programs()
     times: dict[str, list[float]] = {name: [] for name in chosen}
     for program, folders in chosen.values():
@@ -105,7 +105,7 @@ def run(program: str, folders: Sequence[Path]) -> float:
 
 
 def breakdown(program: str) -> list[list[str]]:
-    """Return the costliest imports beyond a bare interpreter as module, own µs and total µs, most expensive first."""
+    """Return the costliest imports beyond a bare interpreter as module, own µs and total µs, in descending order."""
     command = [sys.executable, "-X", "importtime", "-c"]
     seen = {row[0] for row in _import_times([*command, "pass"])}
     best: dict[str, tuple[int, int]] = {}

@@ -1,9 +1,9 @@
-"""Measures the memory needed to read log segments, which must not grow with their size.
+"""Measures the memory needed to read log segments. It must not grow with the size of the segments.
 
 ``python -m benchmarks.log_memory [--size BYTES] [--segment BYTES] [--codec N]``
 
-It writes segments of a topic to a temporary folder, reads all their records, and prints the peak resident memory
-after the first and the last segment. The exit code is 1 if it grew by more than a window.
+The benchmark writes segments of a topic to a temporary folder, reads all their records, and prints the peak resident
+memory after the first and the last segment. The exit code is 1 if the peak grew by more than a window.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def write_log(folder: Path, size: int, segment: int, codec: int) -> None:
-    """Write segments of equal batches that differ only in their offsets, which the checksum does not cover."""
+    """Write segments of batches that differ only in their offsets, which the checksum does not cover."""
     folder.mkdir()
     records = [Record(b"key%d" % number, b"value%d " % number * 8, timestamp=number) for number in range(RECORDS)]
     batch = encode_batch(records, codec=codec)
@@ -49,7 +49,7 @@ def write_log(folder: Path, size: int, segment: int, codec: int) -> None:
 
 
 def measure(data_dir: Path) -> int:
-    """Read everything, and return the bytes by which the peak resident memory grew after the first segment."""
+    """Read everything. Return the growth in peak resident memory after the first segment, in bytes."""
     first = count = total = 0
     start = time.perf_counter()
     for segment in scan(data_dir):

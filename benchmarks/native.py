@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.native [--modules N | --all] [--out build/native]``
 
-It builds the unmodified runtime and codec modules in a folder outside the sources. Then it checks that round trips of
-every message give the same bytes compiled and interpreted, and compares the compiled decoders with kio's, which are
-written in Rust. The exit code is 1 if a step fails.
+It builds the unmodified runtime and codec modules in a folder outside the sources. Then it checks that compiled and
+interpreted code produce the same bytes in round trips of every message. It compares the compiled decoders with kio's,
+which are written in Rust. The exit code is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kwirec.native import LEVEL, Build, BuildError, build_native, codec_modules
 RUNTIME = ROOT / "runtime" / "kwire"
 GENERATED = ROOT / "generated" / PACKAGE
 MEASURED = tuple(name.replace(".", "/") for name in MODULES)
-"""The modules for the comparison with other libraries."""
+"""Modules to compile for the comparison with other libraries."""
 
 
 def main() -> None:
@@ -91,7 +91,7 @@ def round_trips(folders: Sequence[Path], modules: Sequence[str]) -> dict[str, An
 
 
 def verdict(times: Times) -> int:
-    """Return exit code 0 if every compiled decoder is faster than kio's, or else 1."""
+    """Return exit code 0 if every compiled decoder is faster than kio's decoder, or else 1."""
     slower = [
         title
         for title in dict.fromkeys(title for title, _, _ in times)

@@ -1,10 +1,10 @@
-"""Measures the cost of rows in addition to decoding: µs per frame, frames and MB per second on one core.
+"""Measures the cost of creating rows in addition to decoding: µs per frame, frames and MB per second on one core.
 
 ``python -m benchmarks.pipeline_frames [--megabytes N] [--rounds N] [CAPTURE...]``
 
 ``decoded`` is the baseline, a plain loop of ConnectionDecoder over pieces in memory. ``frames`` and
-``exchanges`` make Arrow batches of the same pieces, and ``few columns`` only the columns of a census. ``from the
-file`` reads the capture as well. The traffic is tests/data, repeated on each connection, then produced and fetched
+``exchanges`` make Arrow batches from the same pieces. ``few columns`` makes only the columns of a census. ``from the
+file`` also reads the capture. The traffic is tests/data, repeated on each connection, then produced and fetched
 batches of 20 kB, and then the given captures. Time is processor time.
 """
 
@@ -130,7 +130,7 @@ def decoded(pieces: Iterable[Piece | Broken]) -> int:
 
 
 def best(calls: dict[str, Call], rounds: int) -> dict[str, float]:
-    """Return the minimum processor seconds of each call. All calls have their turn in each round."""
+    """Return the minimum processor seconds of each call. The calls take turns in each round."""
     least = dict.fromkeys(calls, float("inf"))
     gc.collect()
     for _ in range(rounds):

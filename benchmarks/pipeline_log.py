@@ -1,8 +1,8 @@
 """Compares ``kafka_log`` with a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
 
 The plain loop is ``for batch in segment.batches(): batch.records()``. "columns" makes Arrow batches of all columns
-without Spark. "spark" is the whole source with all columns, on one and two cores. Time is processor time in this
-process and elapsed time for Spark.
+without Spark. "spark" is the whole source with all columns, on one and two cores. Time is processor time for this
+process, and elapsed time for Spark.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write(path: Path, size: int, value: int, count: int = 100, codec: int = 0) -> int:
-    """Write a segment whose batches have ``count`` records each, and return the total number of records."""
+    """Write a segment of batches with ``count`` records each. Return the total number of records."""
     path.parent.mkdir()
     noise, offset = random.Random(1), 0
     with path.open("wb") as file:
@@ -69,7 +69,7 @@ def columns(path: Path) -> int:
 
 
 def spark_time(path: Path, cores: int, rounds: int) -> float:
-    """Return the best elapsed seconds to make all columns in a new session, which then discards them."""
+    """Return the best elapsed time to make and discard all columns in a new session, in seconds."""
     from kwire_spark.session import spark_session
     from kwire_spark.sources.log import KafkaLog
 

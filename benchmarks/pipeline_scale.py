@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.pipeline_scale [--mb 100] [--large 1000] [--rounds 2] [--only captures logs typed large]``
 
-A plain loop is a single Python process that reads and decodes the whole file and keeps nothing: ConnectionDecoder for
-captures, LogSegment for segments, JSON for request logs, the classes of one API for typed tables. The Spark job makes
-all named columns and discards them. Figures of Spark are for ``local[1]`` and ``local[2]``:
+A plain loop is a single Python process that reads and decodes the whole file and keeps nothing. It uses
+ConnectionDecoder for captures, LogSegment for segments, JSON for request logs, and the classes of one API for typed
+tables. The Spark job makes all named columns and discards them. Spark is measured with ``local[1]`` and ``local[2]``:
 
 ===============  =====================================================================================================
 MB/s, rows/s     elapsed, for local[1], without the first job of a session, which starts the workers
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
 WITHOUT_BYTES = [name for name in schemas.EXCHANGES.names if name not in ("request", "response")]
 FOLDER = Path(__file__).parents[1] / "build" / "scale"
 TEMPLATE = 4_000_000
-"""Bytes of recorded traffic, and of data, that are repeated for further clients."""
+"""Number of bytes of recorded traffic, and of data, to repeat with further clients."""
 
 EXCHANGES = ("rows", "exchanges")
 
 CLIENT = Peer("10.77.66.55", 0)
-"""The address that replaces clients in repeated traffic. Its bytes do not occur elsewhere."""
+"""Placeholder for client addresses in repeated traffic. Its bytes do not occur elsewhere."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A measured job: the input size, the plain loop, and the table that Spark makes with ``tasks`` tasks."""
+    """A job to measure: its input size, the plain loop, and the table that Spark makes with ``tasks`` tasks."""
 
     name: str
     size: int
@@ -72,7 +72,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Figures:
-    """Elapsed seconds, processor seconds of Python, and the peak memory of a worker in bytes."""
+    """Elapsed seconds, Python's processor seconds, and the peak memory of a worker in bytes."""
 
     seconds: float
     cpu: float
@@ -169,7 +169,7 @@ def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
 
 
 def typed_job(api: str, stored: Path) -> Job:
-    """Return a job for one API's messages in a table of exchanges. Its input size is the size of these messages."""
+    """Return a job for one API's messages in a table of exchanges. The input size is the total message size."""
     request = PROTOCOL[f"{api}Request"]
     found = pyarrow.dataset.dataset(stored).to_table(
         ["version", "request", "response"], pyarrow.dataset.field("api") == api
@@ -191,7 +191,7 @@ def typed_job(api: str, stored: Path) -> Job:
 
 
 def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
-    """Return the best of several rounds, and the number of frames, records or lines."""
+    """Return the results of the best of several rounds, and the number of frames, records or lines."""
     figures, count = [], 0
     for _ in range(rounds):
         seconds, cpu = time.perf_counter(), time.process_time()
@@ -201,7 +201,7 @@ def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
 
 
 def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
-    """Return the best of several rounds of each job, in a separate session with its own workers."""
+    """Return the results of the best of several rounds of each job, in a separate session with its own workers."""
     if not jobs:
         return {}
     found = {}

@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.pipeline_text_logs [--size MB] [--spark] [--json FILE]``
 
-The logs are lines of real brokers, repeated to the requested size. ``loop`` does the minimum: it reads all lines and
-parses the lines about requests as JSON. The other rows make Arrow batches: ``facts`` of all columns except the bytes
-of requests and responses, ``one api`` of the same columns with a filter on the API, and ``everything`` of all
-columns. Spark makes ``facts`` with one and two cores, after a first run that starts the workers.
+The logs are lines from real brokers, repeated to the requested size. ``loop`` does the minimum. It reads all lines,
+and parses the lines about requests as JSON. The other rows make Arrow batches. ``facts`` has all columns except the
+bytes of requests and responses. ``one api`` has the same columns and a filter on the API. ``everything`` has all
+columns. Spark makes ``facts`` on one and two cores, after a first run that starts the workers.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ JSON, TEXT, SERVER = "request_logs/3.9.1", "request_logs/1.1.1", "server_logs/4.
 BYTES = ("request", "response", "reason")
 FACTS = [name for name in EXCHANGES.names if name not in BYTES]
 LONGEST = 20_000
-"""Maximum bytes of a line, because lines with thousands of settings do not occur in real logs."""
+"""Maximum size of a line in bytes. Lines with thousands of settings do not occur in real logs."""
 
 Figures = list[tuple[str, float, int]]
-"""Names of the steps, seconds and rows."""
+"""Name, seconds and number of rows of each step."""
 
 
 def main() -> None:

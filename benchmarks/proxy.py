@@ -1,8 +1,8 @@
 """Produces through ``kwire_testing.Proxy`` without a filter, with a filter for another API, and with filters that
-decode, and for comparison through a relay that only copies bytes.
+decode. For comparison, also produces through a relay that only copies bytes.
 
-The client and the broker are separate processes that only copy bytes, so that the proxy has its own core. The table
-has its elapsed time and its CPU time, including its start.
+The client and the broker are separate processes that only copy bytes, so that the proxy can use its own core. The
+table shows the proxy's elapsed time and CPU time, including its start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kwire_testing import Passage, Proxy
 
 VERSION = 12
 IN_FLIGHT = 5
-"""Maximum requests in flight, as for producers by default."""
+"""Maximum number of requests in flight, which is the default of producers."""
 
 
 def other(request: HeartbeatRequest, passage: Passage) -> None:
@@ -30,7 +30,7 @@ def other(request: HeartbeatRequest, passage: Passage) -> None:
 
 
 def reading(request: ProduceRequest, passage: Passage) -> None:
-    """Decode each Produce request, and let it pass."""
+    """Decode each Produce request, and pass it on unchanged."""
 
 
 def changing(request: ProduceRequest, passage: Passage) -> ProduceRequest:
@@ -47,7 +47,7 @@ FILTERS: dict[str, list[Any]] = {
 
 
 class Relay:
-    """A minimal proxy on asyncio, which copies bytes."""
+    """A minimal asyncio proxy that only copies bytes."""
 
     def __init__(self, upstream: str) -> None:
         self._upstream = upstream.rsplit(":", 1)
@@ -99,7 +99,7 @@ def upstream(port: Connection) -> None:
 
 
 def client(address: str, value: int, count: int, done: Connection) -> None:
-    """Send ``count`` requests with a batch that has one value of ``value`` bytes, and report the seconds."""
+    """Send ``count`` requests, each with a batch with one value of ``value`` bytes. Report the seconds."""
     batch = encode_batch([Record(None, bytes(value))])
     topics = [TopicProduceData(name="t", partition_data=[PartitionProduceData(records=batch)])]
     frames = [
@@ -124,7 +124,7 @@ def client(address: str, value: int, count: int, done: Connection) -> None:
 
 
 async def measured(through: Any, value: int, count: int) -> float:
-    """Return the seconds for ``count`` requests through a proxy or relay in this process."""
+    """Return the seconds to send ``count`` requests through a proxy or relay in this process."""
     context = get_context("spawn")
     async with through as proxy:
         here, there = context.Pipe(duplex=False)

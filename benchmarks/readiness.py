@@ -1,4 +1,4 @@
-"""Compares the resources of `readiness` for large captures with tshark: in total, for the start, and per further GB.
+"""Compares the resources that `readiness` and tshark use for large captures: in total, to start, and per further GB.
 
 ``python -m benchmarks.readiness [--mb 1000 4000] [--rounds 3]``
 
@@ -34,7 +34,7 @@ from kwire import is_native
 from kwire_inspect.readers import tune_worker
 
 WARM = 20
-"""MB of the capture that is read first, so that nothing is imported during the measurement."""
+"""Size in MB of the capture to read first, so that all imports are done before the measurement."""
 FIELDS = ("ip.src", "ip.dst", "kafka.api_key", "kafka.api_version", "kafka.client_id")
 
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def ways(warm: Path, path: Path) -> dict[str, Times]:
-    """Return the times of each way to read a capture, by name."""
+    """Return the times to read a capture in different ways, by name."""
     found = {"rows": shares(warm, path, 1), "rows, two shares": shares(warm, path, 2)}
     engines = {
         "the command": ["local", "--processes", "1"],
@@ -87,7 +87,7 @@ def ways(warm: Path, path: Path) -> dict[str, Times]:
 
 
 def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
-    """Return the medians of CPU time and elapsed time, independently."""
+    """Return the median CPU time and, independently, the median elapsed time."""
     return {
         name: Times(*(median(times) for times in zip(*(found[name] for found in rounds), strict=True)))
         for name in rounds[0]
@@ -95,7 +95,7 @@ def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
 
 
 def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
-    """Return the times of all sizes and, if there are several, the times of the start and of each further GB."""
+    """Return the times for all sizes. If there are several sizes, add the times to start and for each further GB."""
     shown = [*times]
     if len(times) > 1:
         further = [(last - first) / (sizes[-1] - sizes[0]) for first, last in zip(times[0], times[-1], strict=True)]
@@ -105,9 +105,9 @@ def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
 
 
 def finished(*words: str) -> Times:
-    """Run a program, and return the CPU seconds of all its processes and the elapsed seconds.
+    """Run a program. Return the CPU seconds of all its processes, and the elapsed seconds.
 
-    The system adds up the seconds. Processes that Spark does not wait for are watched separately.
+    The system adds up the CPU seconds. Processes that Spark does not wait for are watched separately.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Watch(os.getpid(), "") as started:
@@ -119,7 +119,7 @@ def finished(*words: str) -> Times:
 
 
 def shares(warm: Path, path: Path, of: int) -> Times:
-    """Read all shares at once, and return their CPU seconds and the elapsed seconds until the last one is read."""
+    """Read all shares concurrently. Return their CPU seconds, and the elapsed seconds until all shares are read."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
         subprocess.Popen([*words, str(one), str(of)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -5,9 +5,9 @@
 *Reading* iterates over all records and verifies checksums. *Taking* also gets the offset, timestamp, key and value of
 each record. *Building* starts from keys, values and timestamps, and discards the batches. The benchmark first checks
 that all libraries read the same records from the same bytes, and that they read back the records that they build. kio
-lacks compression and truncates timestamps to seconds, so it only reads uncompressed records. aiokafka's batches are
-Cython. A column "A / B" divides the time of A by the time of B. Above 1, B is faster. The exit code is 1 if
-interpreted kwire does not read faster than kafka-python and kio.
+does not support compression and truncates timestamps to seconds, so it only reads uncompressed records. aiokafka's
+batches are written in Cython. A column "A / B" divides the time of A by the time of B. If the ratio is above 1, B is
+faster. The exit code is 1 unless interpreted kwire reads faster than kafka-python and kio.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ START = 1_700_000_000_000
 Row = tuple[int, int, bytes | None, bytes | None]
 """Offset, timestamp in milliseconds, key and value of a record."""
 Times = dict[tuple[str, str, str], float]
-"""Seconds by sample title, direction and library."""
+"""Seconds, by sample title, direction and library."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """A library. ``batches`` returns batches with valid checksums, and ``rows`` the contents of their records."""
+    """A library. ``batches`` returns batches with valid checksums, and ``rows`` returns the records' contents."""
 
     name: str
     batches: Callable[[bytes], Iterator[Iterable[Any]]]
@@ -57,7 +57,7 @@ class Library:
         return count
 
     def take(self, data: bytes) -> None:
-        """Read four fields of each record."""
+        """Read the offset, timestamp, key and value of each record."""
         for batch in self.batches(data):
             for record in batch:
                 record.offset, record.timestamp, record.key, record.value  # noqa: B018
@@ -112,7 +112,7 @@ def measure(native: Path | None, rounds: int) -> Times:
 
 
 def samples() -> Iterator[tuple[str, int, int]]:
-    """Yield the title, records per batch and codec of each sample. A producer puts 130 records into 16 KiB."""
+    """Yield the title, records per batch, and codec of each sample. A producer's batch of 16 KiB fits 130 records."""
     yield f"{COUNT:,} in one batch", COUNT, 0
     for codec, name in enumerate(CODECS):
         yield f"{COUNT:,} in batches of 130, {name}", 130, codec
@@ -193,7 +193,7 @@ def kafka_python() -> Library:
             yield batch
 
     def write(chunk: list[Row], codec: int, base: int) -> bytes:
-        builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # with an offset, it writes different deltas
+        builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # if given an offset, it writes different deltas
         for _, timestamp, key, value in chunk:
             builder.append(timestamp, key, value)
         builder.close()
@@ -257,7 +257,7 @@ def aiokafka() -> Library:
 
 
 def report(times: Times) -> str:
-    """Return a table per direction."""
+    """Return one table per direction."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     own = [library for library in (INTERPRETED, COMPILED) if library in libraries]
     pairs = [(peer, library) for library in own for peer in PEERS]

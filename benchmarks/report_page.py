@@ -1,10 +1,11 @@
-"""Measures the seconds to make a report about many clients, and to open it in a browser.
+"""Measures the time to make a report about many clients, and to open the report in a browser.
 
 ``python -m benchmarks.report_page [--clients 10000] [--rounds 3]``
 
-Artificial clients are stored in the table that ``clients`` writes. Each has three rows, and every seventh client is
-refused. ``kwire readiness --engine local`` reports on the table. Chromium, if installed, opens the page. *opened* is
-the time until the browser reports that the page is loaded and its scripts have run, without the browser's start.
+Artificial clients are stored in a table like the one that ``clients`` writes. Each client has three rows, and every
+seventh client is refused. ``kwire readiness --engine local`` reports on the table. Chromium, if installed, opens the
+page. *opened* is the time until the browser reports that the page is loaded and its scripts have run. It does not
+include the start of the browser.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ SPOKEN = (
     (("Fetch", 1, 13), ("Produce", 0, 9), ("Metadata", 3, 12)),
     (("Fetch", 1, 2), ("Produce", 0, 1), ("Metadata", 3, 0)),
 )
-"""The APIs, keys and versions of an accepted client and of a refused client."""
+"""APIs, keys and versions that an accepted client and a refused client use."""
 START = datetime(2026, 1, 2, tzinfo=UTC)
 PROBE = """
 addEventListener("load", () => {
@@ -69,7 +70,7 @@ def main() -> None:
 
 
 def clients(count: int) -> pa.RecordBatch:
-    """Return the table CLIENTS with three rows for each of ``count`` clients."""
+    """Return a table CLIENTS with three rows for each of ``count`` clients."""
     rows = []
     for number in range(count):
         for api, key, version in SPOKEN[number % 7 == 0]:
@@ -100,7 +101,7 @@ def clients(count: int) -> pa.RecordBatch:
 
 
 def milliseconds(page: Path) -> float:
-    """Return the milliseconds to load a page, to which a script is added that its policy allows."""
+    """Return the time to load a page in milliseconds. Measure it with an added script that the page allows."""
     allowed = f"'sha256-{b64encode(sha256(PROBE.encode()).digest()).decode()}'"
     text = page.read_text("utf-8").replace("script-src ", f"script-src {allowed} ", 1)
     probed = page.with_name("probed.html")

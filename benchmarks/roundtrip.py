@@ -1,4 +1,4 @@
-"""Round trips of every message version, which prove that a compiled build behaves like its source.
+"""Makes round trips of every message version, to prove that a compiled build behaves like its source.
 
 Run it in its own process, because interpreted and compiled modules have the same names:
 
@@ -65,7 +65,7 @@ def _value(kind: str, owner: type[Any], version: int, uuid: type[Any]) -> Any:
 
 
 def round_trip(message: Any, version: int) -> bytes:
-    """Return the encoded ``message``, after checking all properties of a round trip."""
+    """Check all properties of a round trip, and return the encoded ``message``."""
     cls = type(message)
     data: bytes = message.encode(version)
     again = cls.decode(data, version)
@@ -99,7 +99,7 @@ def run(package: str, modules: Sequence[str]) -> dict[str, object]:
 
 
 def _count_calls(interpreter: Any) -> list[str]:
-    """Return a list that collects the names of messages that need the slow path. It should stay empty."""
+    """Return a list that collects the names of messages that use the slow path. The list should stay empty."""
     called: list[str] = []
 
     def counting(original: Any) -> Any:

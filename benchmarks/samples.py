@@ -1,4 +1,4 @@
-"""The measured messages, built by kwire."""
+"""The messages to measure, built by kwire."""
 
 from __future__ import annotations
 
@@ -137,5 +137,5 @@ MODULES = tuple(dict.fromkeys(sample.module for sample in SAMPLES))
 
 
 def load() -> dict[str, ModuleType]:
-    """Return the codec modules that the samples need, from the current import path."""
+    """Return the codec modules that the samples require, imported from the current path."""
     return {name: import_module(f"{PACKAGE}.{name}") for name in MODULES}

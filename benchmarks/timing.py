@@ -10,14 +10,14 @@ from typing import TypeVar
 K = TypeVar("K")
 
 SLICE = 0.01
-"""Seconds for which a call is repeated in each round."""
+"""Number of seconds to repeat a call for in each round."""
 
 
 def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K, float]:
-    """Return the minimum processor seconds per call. Every call has its turn in each round, so that slow moments
-    affect all calls alike.
+    """Return the minimum processor seconds per call. The calls take turns in each round, so that slow moments affect
+    all calls alike.
 
-    The order alternates, because a call after much garbage is at a disadvantage.
+    The order alternates, because a call that follows the creation of much garbage is at a disadvantage.
     """
     repeats = {key: _repeats(call) for key, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
@@ -33,7 +33,7 @@ def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K,
 
 
 def _repeats(call: Callable[[], object]) -> int:
-    """Return how often the call fits into a slice, and warm it up."""
+    """Warm up the call, and return how often it fits into a slice."""
     _time(call, 3)
     return max(1, int(SLICE / min(_time(call, 1) for _ in range(5))))
 
@@ -46,8 +46,8 @@ def _time(call: Callable[[], object], repeats: int) -> float:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table with columns as wide as their longest entry, the first left-aligned and the rest
-    right-aligned.
+    """Return a table whose columns are as wide as their longest entries. The first column is left-aligned, and all
+    other columns are right-aligned.
     """
     widths = [max(len(row[column]) for row in (header, *rows)) for column in range(len(header))]
 
@@ -62,7 +62,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds in a readable unit."""
+    """Return a number of seconds as text with a suitable unit."""
     for factor, unit in ((1.0, "s"), (1e3, "ms"), (1e6, "µs")):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}" if seconds * factor < 1000 else f"{seconds * factor:.0f} {unit}"

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Self
 
 INTERVAL = 0.1
-"""Seconds between two samples."""
+"""Number of seconds between samples."""
 
 TICK = os.sysconf("SC_CLK_TCK")
 PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Watch:
-    """Watches the descendants of ``root`` with ``mark`` in their command while it is open.
+    """Watches the descendants of ``root`` whose command contains ``mark`` during a ``with`` block.
 
-    Afterwards, ``cpu`` is their processor time in seconds, and ``memory`` the peak memory of a single process in
+    Afterwards, ``cpu`` is their processor time in seconds, and ``memory`` is the peak memory of a single process in
     bytes. Processes that end between samples are counted up to their last sample.
     """
 

@@ -2,9 +2,9 @@
 
 Every peer is a process that answers each command with a line:
 
-- ``check CASE FILE``: read the case's bytes, write what it encodes from them to the file, and answer ``facts`` with
-  sums over the values that it read, or the reason why it has no such message.
-- ``decode CASE N`` and ``encode CASE N``: do so N times, and answer ``ns`` with the nanoseconds taken.
+- ``check CASE FILE``: decode the case's bytes, encode the result to the file, and answer ``facts`` with sums over the
+  decoded values, or the reason why the peer does not support the message.
+- ``decode CASE N`` and ``encode CASE N``: decode or encode N times, and answer ``ns`` with the nanoseconds taken.
 
 ``worker.py`` is the Python peer. ``go``, ``rust`` and ``java`` contain the other peers. Every peer has its turn in
 each round, so that slow moments affect all peers alike.

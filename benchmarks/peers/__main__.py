@@ -1,7 +1,7 @@
 """``python -m benchmarks.peers [--rounds N] [--out FOLDER]``: measure all peers, and write the results.
 
-It writes ``peers.json``, ``peers.md`` and ``peers.svg`` to the folder. The exit code is 1 if a peer reads other
-values or writes other bytes. ``--report`` only rewrites the last two files from the first.
+It writes ``peers.json``, ``peers.md`` and ``peers.svg`` to the folder. The exit code is 1 if a peer reads different
+values or writes different bytes. ``--report`` only rewrites ``peers.md`` and ``peers.svg`` from ``peers.json``.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from benchmarks.samples import PACKAGE
 
 OUT = ROOT / "docs" / "benchmarks"
 SLICE = 30_000_000
-"""Nanoseconds for which a call is repeated in a round."""
+"""Number of nanoseconds to repeat a call for in each round."""
 WARM = 10
-"""Slices before the first round, because Java compiles code that runs often."""
+"""Number of slices before the first round. They give Java time to compile code that runs often."""
 BUSY_LOAD, QUIET_SHARE = 0.5, 0.95
-"""The machine was busy if its prior load was higher, or if single-threaded programs got a smaller share of a core."""
+"""Maximum prior load of a quiet machine, and the minimum share of a core that single-threaded programs get on it."""
 COPIES = 10
 
 
 class Failed(Exception):
-    """A peer read other values or wrote other bytes."""
+    """A peer read different values or wrote different bytes."""
 
 
 class Peer:
-    """A running program."""
+    """A running peer program."""
 
     def __init__(self, program: Program, process: subprocess.Popen[str]) -> None:
         self.program = program
@@ -60,7 +60,7 @@ class Peer:
         return answer
 
     def time(self, direction: str, case: str, repeats: int) -> tuple[float, float]:
-        """Return elapsed nanoseconds per call, and CPU nanoseconds in all threads."""
+        """Return elapsed nanoseconds per call, and CPU nanoseconds of all threads."""
         before = time.clock_gettime_ns(self._clock)
         taken = int(self.ask(direction, case, repeats).removeprefix("ns "))
         return taken / repeats, (time.clock_gettime_ns(self._clock) - before) / repeats
@@ -127,7 +127,7 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def write(case: Case, folder: Path) -> tuple[bytes, list[int]]:
-    """Return the case's bytes, after writing them to its file, and the sums over their values."""
+    """Write the case's bytes to its file. Return the bytes, and the sums over their values."""
     from importlib import import_module
 
     if case.sample:
@@ -154,8 +154,8 @@ def running(program: Program, folder: Path) -> Iterator[Peer]:
 
 
 def check(peer: Peer, case: Case, expected: tuple[bytes, list[int]], folder: Path) -> str:
-    """Return ``same`` if the peer reads the same values and writes the same bytes, or else the difference or
-    omission.
+    """Return ``same`` if the peer reads the same values and writes the same bytes. Otherwise return the difference,
+    or what is not supported.
     """
     target = folder / "written.bin"
     target.unlink(missing_ok=True)
@@ -212,7 +212,7 @@ def interleaved(peers: Sequence[Peer], direction: str, case: Case, rounds: int, 
 
 
 def calibrated(peer: Peer, direction: str, case: str) -> int:
-    """Return how often the call fits into a slice, after warming it up, or 0 if the peer does not support it."""
+    """Warm up the call. Return how often it fits into a slice, or 0 if the peer does not support it."""
     repeats = 1
     while True:
         taken = peer.time(direction, case, repeats)[0] * repeats
@@ -227,7 +227,7 @@ def calibrated(peer: Peer, direction: str, case: str) -> int:
 
 
 def kept_by(peer: Peer) -> int:
-    """Return the memory that a large decoded Metadata response occupies."""
+    """Return the memory that a large decoded Metadata response uses."""
     if not peer.ask("keep", "metadata_big", 1).startswith("ns"):
         return 0
     before = peer.resident()
@@ -236,7 +236,7 @@ def kept_by(peer: Peer) -> int:
 
 
 def imports() -> dict[str, float]:
-    """Return the median milliseconds above a bare interpreter until the first ApiVersions response is decoded."""
+    """Return the median time to the first decoded ApiVersions response, in milliseconds above a bare interpreter."""
     chosen = import_cost.programs(BUILD / "native")
     for program, folders in chosen.values():
         import_cost.run(program, folders)

@@ -11,7 +11,7 @@ from benchmarks import records
 from benchmarks.samples import API_VERSIONS, FETCH, METADATA, METADATA_SMALL, PRODUCE, RECORDS, Sample
 
 Facts = list[int]
-"""Sums over the values of a message, which are the same in all languages."""
+"""Sums over the values of a message. They are equal in all languages."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
 """The peer programs: how each is built and started, or why it is omitted.
 
-Versions and checksums are pinned: ``go.sum``, ``crates.lock``, ``jars.sha256``, ``constraints/``. Every tool fetches
+Versions and checksums are pinned in ``go.sum``, ``crates.lock``, ``jars.sha256``, ``constraints/``. Each tool fetches
 dependencies from its configured registry.
 """
 
@@ -27,7 +27,7 @@ SOURCES = (ROOT / "runtime" / "kwire", ROOT / "generated" / PACKAGE)
 
 
 class Unavailable(Exception):
-    """A program cannot be measured here. The message is the reason."""
+    """A program cannot be measured here. The message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Program:
 
 
 def programs() -> tuple[list[Program], dict[str, str]]:
-    """Return the programs that can run here, and the reasons why the others cannot."""
+    """Return the programs that can run here, and the reasons why other programs cannot."""
     found: list[Program] = []
     missing: dict[str, str] = {}
     for name, make in MAKERS.items():

@@ -1,4 +1,4 @@
-"""Other Python libraries: how to call each, and whether it reads the same values.
+"""Other Python libraries. Calls each library, and checks that it reads the same values.
 
 Decoding returns different objects, which is part of the measurement:
 
@@ -40,7 +40,7 @@ KIO = {
 }
 
 NOT_ASKED = -(2**31)
-"""Operations that were not requested. kafka-python returns ``None``."""
+"""Value for authorized operations that were not requested. kafka-python returns ``None``."""
 OTHER_NAMES = {"topic_authorized_operations": "authorized_operations"}
 
 
@@ -84,7 +84,7 @@ PEERS = (kafka_python, kio)
 
 
 def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[str]:
-    """Return the differences between a peer's object and ours, by field path."""
+    """Return the differences between a peer's object and kwire's object, by field path."""
     found: list[str] = []
     for field in ours.FIELDS:
         if version not in field.versions:
@@ -105,13 +105,13 @@ def differences(ours: Any, theirs: Any, version: int, path: str = "") -> list[st
 
 
 def _attribute(message: Any, name: str) -> Any:
-    """Return a field's attribute. kio omits units from durations' names, and kafka-python has some older names."""
+    """Return a field's value. kio omits units from the names of durations, and kafka-python uses some older names."""
     names = (name, name.removesuffix("_ms"), OTHER_NAMES.get(name, name))
     return next(getattr(message, one) for one in names if hasattr(message, one))
 
 
 def _plain(value: Any, like: Any) -> Any:
-    """Return a peer's value as kwire's type."""
+    """Convert a peer's value to kwire's type."""
     match value:
         case UUID():
             return value.bytes

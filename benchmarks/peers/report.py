@@ -76,7 +76,7 @@ def wrapped(part: str) -> str:
 
 
 def times(results: Results, field: str, peers: Sequence[str]) -> str:
-    """Return a table of messages and one of records."""
+    """Return a table for messages and a table for records."""
     return "\n\n".join(
         _times(results, field, peers, [case for case in CASES if bool(case.sample) is sample])
         for sample in (True, False)
@@ -108,7 +108,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def plot(results: Results, target: Path) -> None:
-    """Return bars of time by case and peer on a logarithmic scale, as multiples of native kwire."""
+    """Return a plot of the times by case and peer, as multiples of native kwire, on a logarithmic scale."""
     matplotlib = import_module("matplotlib")
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "kwire"

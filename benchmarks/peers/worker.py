@@ -26,7 +26,7 @@ RECORDS = {"kafka-python": records.kafka_python, "kio": records.kio, "aiokafka":
 
 
 class Missing(Exception):
-    """The library lacks the message or direction, as the error text explains."""
+    """The library does not support the message or direction. The error text says which."""
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 ``messages(exchanges, "Fetch")`` converts EXCHANGES of captures or request logs. ``typed_records(records,
 "OffsetCommit")`` converts RECORDS of log segments. Both keep all other columns, which pass through the workers, so
-select the needed columns first. The structs are defined in ``kwire_kafka.arrow``, or in another ``protocol``, as
+select only necessary columns first. The structs are defined in ``kwire_kafka.arrow``, or in another ``protocol``, as
 unions of all versions. Fields that a version lacks are null. Bytes that cannot be decoded become a null struct with a
 ``reason``. So do bodies of more than ``max_decoded`` bytes, unless they consist almost entirely of a few large
 values, such as records.

@@ -19,7 +19,7 @@
 =================  ===================================================================================================
 
 Brokers since 2.8 log requests and responses as JSON. These become ``request`` and ``response``, without secrets.
-Records of Produce and Fetch are not logged and therefore empty. Older brokers log text, which provides the header,
+Produce and Fetch records are not logged, and therefore empty. Older brokers log text, which provides the header,
 times, connection, principal, error codes and throttle time. Brokers before 1.0 do not log responses.
 
 A schema such as ``.schema("api string, version smallint")`` limits the columns to compute. A log is read several

@@ -79,7 +79,7 @@ def follow(
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """Processes the packets between two endpoints. ``advance`` is called for each pair of endpoints in each batch."""
+    """Processes packets between two endpoints. Spark calls ``advance`` for each pair of endpoints in each batch."""
 
     projection: ConnectionProjection
     ports: Collection[int]
