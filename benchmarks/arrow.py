@@ -38,7 +38,7 @@ RECORDS, START = 100_000, 1_700_000_000_000
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=10)
-    options.add_argument("--only", default="", help="measure only samples whose title contains this")
+    options.add_argument("--only", default="", help="measure only samples whose titles contain this text")
     given = options.parse_args()
     samples = [sample for sample in SAMPLES if given.only.lower() in sample.title.lower()]
     times = {

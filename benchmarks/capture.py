@@ -37,7 +37,7 @@ NOBODY = 1
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--packets", type=int, default=100_000)
-    options.add_argument("--size", type=int, default=1000, help="bytes of data in a packet")
+    options.add_argument("--size", type=int, default=1000, help="bytes of data per packet")
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
     made = traffic(given.packets, given.size)

@@ -36,7 +36,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--native", type=Path, help="folder of a compiled build")
     options.add_argument("--rounds", type=int, default=30)
-    options.add_argument("--only", default="", help="measure only samples whose title contains this")
+    options.add_argument("--only", default="", help="measure only samples whose titles contain this text")
     options.add_argument("--json", type=Path, help="also write the figures to this file")
     given = options.parse_args()
     native = given.native or (BUILT if BUILT.is_dir() else None)

@@ -35,7 +35,7 @@ Seconds = tuple[float, float]
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--rounds", type=int, default=3, help="of the short runs; the least counts")
+    options.add_argument("--rounds", type=int, default=3, help="number of short runs (the fastest counts)")
     options.add_argument("--json", type=Path)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -133,9 +133,9 @@ def show(what: str, seconds: tuple[float, float]) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the benchmark, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=40_000, help="The mock cluster keeps 5 MB of a partition.")
+    parser.add_argument("--records", type=int, default=40_000, help="The mock cluster keeps 5 MB per partition.")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--brokers", type=int, default=0, help="Brokers to start and stop one after another.")
+    parser.add_argument("--brokers", type=int, default=0, help="Number of brokers to start and stop in turn.")
     options = parser.parse_args(arguments)
     print(f"{'':60} {'ms':>9} {'CPU ms':>9}")
     clock, cpu = zip(*(timed(lambda: asyncio.run(first_answer())) for _ in range(30)), strict=True)

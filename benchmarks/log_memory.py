@@ -24,8 +24,8 @@ RECORDS = 1000
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--size", type=int, default=1 << 30, help="bytes in all segments together")
-    options.add_argument("--segment", type=int, default=1 << 26, help="bytes of one segment")
+    options.add_argument("--size", type=int, default=1 << 30, help="total bytes in all segments")
+    options.add_argument("--segment", type=int, default=1 << 26, help="bytes in one segment")
     options.add_argument("--codec", type=int, default=0, help="0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:

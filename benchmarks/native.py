@@ -31,7 +31,7 @@ MEASURED = tuple(name.replace(".", "/") for name in MODULES)
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--modules", type=int, default=0, help="also compile the N largest modules")
-    options.add_argument("--all", action="store_true", help="compile all modules: takes minutes")
+    options.add_argument("--all", action="store_true", help="compile all modules, which needs minutes")
     options.add_argument("--out", type=Path, default=BUILT)
     options.add_argument("--level", type=int, default=LEVEL, help="optimisation level of the C compiler")
     options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)

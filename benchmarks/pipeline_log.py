@@ -26,8 +26,8 @@ START = 1_700_000_000_000
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--mb", type=int, default=200)
-    options.add_argument("--value", type=int, default=100, help="bytes of a value")
-    options.add_argument("--records", type=int, default=100, help="records of a batch")
+    options.add_argument("--value", type=int, default=100, help="bytes per value")
+    options.add_argument("--records", type=int, default=100, help="records per batch")
     options.add_argument("--codec", type=int, default=0, help="0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()

@@ -82,7 +82,7 @@ class Figures:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--mb", type=int, default=100)
-    options.add_argument("--large", type=int, default=1000, help="MB of the large capture; 0 for none")
+    options.add_argument("--large", type=int, default=1000, help="size of the large capture in MB, or 0 for none")
     options.add_argument("--rounds", type=int, default=2)
     options.add_argument("--only", nargs="*", choices=GROUPS, default=GROUPS)
     given = options.parse_args()

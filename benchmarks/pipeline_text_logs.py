@@ -42,8 +42,8 @@ Figures = list[tuple[str, float, int]]
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--size", type=float, default=20, help="MB of each log")
-    options.add_argument("--spark", action="store_true", help="measure the source in Spark as well")
+    options.add_argument("--size", type=float, default=20, help="size of each log in MB")
+    options.add_argument("--spark", action="store_true", help="also measure the source in Spark")
     options.add_argument("--json", type=Path, help="also write the figures to this file")
     given = options.parse_args()
     found: dict[str, float] = {}

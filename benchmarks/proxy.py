@@ -141,7 +141,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the benchmark, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=3, help="The best by CPU time counts.")
+    parser.add_argument("--rounds", type=int, default=3, help="The round with the least CPU time counts.")
     options = parser.parse_args(arguments)
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)

@@ -27,7 +27,7 @@ def qualified(found: Mapping[str, set[str]], name: str, package: str = "") -> st
     if package not in there:
         if len(there) != 1:
             raise ValueError(
-                f"{name} is in {' and '.join(sorted(there)) or 'no package'}: look where the release has it"
+                f"{name} is in {' and '.join(sorted(there)) or 'no package'}: look where the release defines it"
             )
         (package,) = there
     return f"{package}.{name}"

@@ -36,10 +36,10 @@ NAMES = {
 }
 """Kafka's names of records that franz-go names differently. Requests and responses are paired by API key."""
 
-EARLY = "Kafka has the tag from a later version on, and franz-go's notation cannot say from which"
+EARLY = "in Kafka, the tag begins at a later version, which franz-go's notation cannot express"
 KAFKA = "Kafka"
 """Kafka is right: its own classes write the bytes of the union, as ``make conformance`` proves."""
-CODE = "Kafka, by its own classes: make conformance-code"
+CODE = "Kafka, as its own classes prove: make conformance-code"
 
 
 @dataclass(frozen=True)
@@ -71,24 +71,24 @@ KNOWN = (
         "StopReplicaRequest",
         "4",
         "isKRaftController",
-        "Kafka has it before ControllerEpoch, franz-go after it",
+        "the field is before ControllerEpoch in Kafka and after it in franz-go",
     ),
     Known("UpdateMetadataRequest", "8", "Type", "franz-go lacks the tag"),
-    Known("ShareFetchResponse", "1-2", "Responses.Partitions.Records", "to franz-go, records can be null"),
-    Known("ConnectMemberAssignment", "0", "Assignment.Tasks", "Kafka's ConnectProtocol has int32 for tasks", CODE),
+    Known("ShareFetchResponse", "1-2", "Responses.Partitions.Records", "in franz-go, records can be null"),
+    Known("ConnectMemberAssignment", "0", "Assignment.Tasks", "Kafka's ConnectProtocol uses int32 for tasks", CODE),
     Known(
         "ConnectMemberAssignment",
         "1",
         "Assignment",
-        "Kafka's ConnectProtocol has int32 for tasks, and null arrays",
+        "Kafka's ConnectProtocol uses int32 for tasks, and null arrays",
         CODE,
     ),
     Known(
         "LeaderChangeMessage",
         "0-1",
         "Version",
-        "Kafka's definition has the version as a field, franz-go before the fields",
-        "both: the bytes are the same",
+        "the version is a field in Kafka's definition, and precedes the fields in franz-go",
+        "both, because the bytes are equal",
     ),
 )
 
@@ -128,18 +128,18 @@ def unexplained(found: LayoutComparison) -> Iterator[str]:
     for known in KNOWN:
         there = {one.version for one in found.parting if known.explains(one)}
         if missing := set(VersionRange.parse(known.versions)) - there:
-            yield f"explained without need: {known.message} {in_words(missing)}, {known.path}"
+            yield f"explanation without a difference: {known.message} {in_words(missing)}, {known.path}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="make crosscheck", description="Compare franz-go's definitions with the union."
     )
-    parser.add_argument("--commit", default=COMMIT, help="default: the one that the known differences are of")
     parser.add_argument(
-        "--repository", default=REPOSITORY, help="an address, or the path of a clone (default: %(default)s)"
+        "--commit", default=COMMIT, help="default: the commit for which the differences are explained"
     )
-    parser.add_argument("--definitions", type=Path, help="a folder that has them already")
+    parser.add_argument("--repository", default=REPOSITORY, help="address, or path of a clone (default: %(default)s)")
+    parser.add_argument("--definitions", type=Path, help="folder that already contains the definitions")
     options = parser.parse_args(arguments)
     local = Path(options.repository)  # made absolute, because git runs in another folder
     repository = str(local.resolve()) if local.exists() else options.repository

@@ -69,21 +69,21 @@ SOURCES: Mapping[str, Sequence[str]] = {
 """
 
 ELSEWHERE: Mapping[str, str] = {
-    r"common\.(protocol\.(ApiKeys|Errors)|message\.ApiMessageType)": "the definitions and errors.json have them",
-    r"(.*\.generated|common\.metadata)\.(Coordinator|Metadata)RecordType": "the definitions have them",
-    r"server\.common\.\w*Version(\$\w+)?": "levels of features, which are compared and have no name on the wire",
-    r"(metadata|server\.common)\.(Bootstrap)?MetadataVersion": "the same, in releases before 3.3",
+    r"common\.(protocol\.(ApiKeys|Errors)|message\.ApiMessageType)": "in the definitions and errors.json",
+    r"(.*\.generated|common\.metadata)\.(Coordinator|Metadata)RecordType": "in the definitions",
+    r"server\.common\.\w*Version(\$\w+)?": "feature levels, which have no name on the wire",
+    r"(metadata|server\.common)\.(Bootstrap)?MetadataVersion": "feature levels, in releases before 3.3",
     r"common\.record\.(internal\.)?(RecordVersion|RecordBatch#MAGIC_VALUE_.*)": "the format of a record batch",
-    r"common\.security\.scram\.internals\.ScramMechanism": "the known ones of clients.admin.ScramMechanism",
+    r"common\.security\.scram\.internals\.ScramMechanism": "a part of clients.admin.ScramMechanism",
     r"common\.requests\.StreamsGroupDescribeResponse#.*": "the same as TopologyDescriptionStatus",
-    r"clients\.consumer\.ConsumerPartitionAssignor\$RebalanceProtocol": "inside of the consumer",
-    r"clients\.consumer\.internals\.ShareConsumeRequestManager\$AcknowledgeRequestType": "inside of the consumer",
-    r"clients\.producer\.internals\.TransactionManager\$Priority": "inside of the producer",
-    r"streams\..*": "inside of applications of Kafka Streams, and between them",
-    r"common\.metrics\.Sensor\$RecordingLevel": "of metrics",
-    r"common\.security\.kerberos\.KerberosError": "of Kerberos",
-    r"controller\.metrics\.BrokerRegistrationState|metadata\.BrokerState": "shown as metrics",
-    r"metadata\.properties\.MetaPropertiesVersion": "of the file meta.properties",
+    r"clients\.consumer\.ConsumerPartitionAssignor\$RebalanceProtocol": "inside the consumer",
+    r"clients\.consumer\.internals\.ShareConsumeRequestManager\$AcknowledgeRequestType": "inside the consumer",
+    r"clients\.producer\.internals\.TransactionManager\$Priority": "inside the producer",
+    r"streams\..*": "in and between Kafka Streams applications",
+    r"common\.metrics\.Sensor\$RecordingLevel": "in metrics",
+    r"common\.security\.kerberos\.KerberosError": "in Kerberos",
+    r"controller\.metrics\.BrokerRegistrationState|metadata\.BrokerState": "in metrics",
+    r"metadata\.properties\.MetaPropertiesVersion": "in the file meta.properties",
 }
 """Patterns of classes whose numbers do not occur in message fields, with the places where they occur."""
 

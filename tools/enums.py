@@ -66,7 +66,7 @@ def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool
             expected = {*theirs.get(name, {}), *BESIDE.get(name, {})}
             yield from (f"{name}.{value} is not in Java" for value in ours.get(name, {}) if value not in expected)
     for one in unknown(classes) if newest else ():
-        yield f"{one.name} keeps numbers, and is neither in SOURCES nor in ELSEWHERE of tools/enum_classes.py"
+        yield f"{one.name} contains numbers, but is neither in SOURCES nor in ELSEWHERE of tools/enum_classes.py"
 
 
 def take(union: Path, theirs: Numbers) -> list[str]:
@@ -104,13 +104,14 @@ class NewEnum:
         name, lists = self.origin.short_name, "`tools/enum_classes.py`"
         if self.drafted:
             return (
-                f"`enums/{name}.json` is a draft from `{self.origin.name}`: describe it, name it in the fields that "
-                f"have its values and the class in SOURCES of {lists}; or remove it, and say in ELSEWHERE there why"
+                f"`enums/{name}.json` is a draft from `{self.origin.name}`. Describe it, name it in the fields that "
+                f"have its values, and add the class to SOURCES of {lists}. Otherwise, remove it and add the class "
+                "to ELSEWHERE with the reason"
             )
         values = ", ".join(f"{value} {number}" for value, number in self.origin.values.items())
         return (
-            f"`{self.origin.name}` keeps numbers ({values}): define an enum and name the class in SOURCES of "
-            f"{lists}, or say in ELSEWHERE there why not"
+            f"`{self.origin.name}` contains numbers ({values}). Define an enum and add the class to SOURCES of "
+            f"{lists}, or add it to ELSEWHERE with the reason"
         )
 
 

@@ -146,7 +146,9 @@ def check_digests(folder: Path) -> None:
     found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.rglob("*.jar"))}
     for name, digest in found.items():
         if known.setdefault(name, digest) != digest:
-            raise MavenError(f"{name} is not the jar that was used before: {DIGESTS.name} has another digest of it")
+            raise MavenError(
+                f"{name} differs from the jar that was used before, according to its digest in {DIGESTS.name}"
+            )
     DIGESTS.write_text("".join(f"{known[name]}  {name}\n" for name in sorted(known)))
 
 
@@ -224,7 +226,7 @@ def mvn(part: str, goal: str, *options: str) -> str:
                 check=False,
             )
         except FileNotFoundError:
-            raise MavenError("this needs mvn (Maven) and java on the path") from None
+            raise MavenError("mvn (Maven) and java must be on the path") from None
     if done.returncode:
         raise MavenError(_plain(done.stdout + done.stderr))
     return _plain(done.stdout)

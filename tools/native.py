@@ -31,7 +31,7 @@ WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.native", description=__doc__)
     parser.add_argument("--clean", action="store_true", help="remove the libraries and all intermediate files")
-    parser.add_argument("--modules", nargs="+", help="messages to compile, such as api/fetch; default: all")
+    parser.add_argument("--modules", nargs="+", help="messages to compile, such as api/fetch (default: all)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args(arguments)
     if options.clean:
@@ -40,14 +40,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.modules or ():
         if not (PACKAGE / f"{name}.py").is_file():
             parser.error(
-                f"{(PACKAGE / name).relative_to(ROOT).as_posix()}.py does not exist: give modules like api/fetch"
+                f"{(PACKAGE / name).relative_to(ROOT).as_posix()}.py does not exist: name modules such as api/fetch"
             )
     try:
         built = build(options.jobs, options.modules)
     except BuildError as problem:
         print(f"the sources do not compile:\n{problem}", file=sys.stderr)
         return 1
-    print(f"{len(built.modules)} modules are native, {built.size / 1e6:.1f} MB, after {built.seconds:.0f} s")
+    print(f"{len(built.modules)} modules ({built.size / 1e6:.1f} MB) compiled in {built.seconds:.0f} s")
     return 0
 
 

@@ -61,10 +61,10 @@ def main() -> int:
     DIFFERENCES.write_text(differs)
     if differs:
         print(_output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1"))
-        print(f"{release} was given up and taken in again, and not every file is as it was: see {DIFFERENCES}")
+        print(f"{release} was removed and merged again, and files differ: see {DIFFERENCES}")
         return 1
     shutil.rmtree(CLONE)  # the clone is large because of its environment
-    print(f"{release} was given up and taken in again: every file is as it was")
+    print(f"{release} was removed and merged again. All files are unchanged")
     return 0
 
 
@@ -133,7 +133,7 @@ def remove_definitions(union: Path, bundle: str) -> None:
         outcome = merge(union, before, [source], Report())
     if outcome.failed:
         reasons = [*outcome.conflicts, *map(str, outcome.proof.mismatches if outcome.proof else ())]
-        raise ValueError("\n".join([f"{before} does not fit what is left without {release}", *reasons]))
+        raise ValueError("\n".join([f"{before} does not fit the definitions without {release}", *reasons]))
     _drop_names(union, {alias for message in messages for alias in _aliases(draft_of(message))})
 
 

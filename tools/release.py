@@ -138,7 +138,7 @@ def _run(folder: Path, *command: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.release")
     parser.add_argument("action", choices=["prepare", "notes", "rehearse", "site"])
-    parser.add_argument("version", help="the release, or the folder of the newest site")
+    parser.add_argument("version", help="release, or folder of the newest site")
     parser.add_argument("archives", nargs="*", type=Path, help="kwire-site-1.2.3.tar.gz of each release")
     given = parser.parse_args()
     if given.action == "prepare":

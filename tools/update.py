@@ -63,8 +63,8 @@ class NotMergedError(ValueError):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.update", description=__doc__)
-    parser.add_argument("release", nargs="*", type=_release, help="default: every release that is missing")
-    parser.add_argument("--check", action="store_true", help="print missing releases, and change nothing")
+    parser.add_argument("release", nargs="*", type=_release, help="default: all missing releases")
+    parser.add_argument("--check", action="store_true", help="only print missing releases")
     options = parser.parse_args(arguments)
     try:
         if options.check:
@@ -144,7 +144,7 @@ def report(done: Sequence[Update], left: Sequence[str]) -> Iterator[str]:
     compared = [(update, *_compared(update.jars.release)) for update in done]
     for update, changes, _ in compared:
         news = "; ".join(_news(changes, update))
-        yield f"- Kafka {update.jars.release}: {news or 'the messages and versions of the release before it'}."
+        yield f"- Kafka {update.jars.release}: {news or 'the same messages and versions as the previous release'}."
     for _, _, text in compared:
         yield from ("", text)
     yield from ("# What changed here", "")
@@ -196,20 +196,22 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
     for entry in read_history(UNION).exceptions:
         if not entry.reason:
             releases = ", ".join(entry.releases)
-            yield f"`exceptions.json`: say why {entry.message} {entry.version} has other bytes in {releases}"
+            where = f"{entry.message} {entry.version} has different bytes in {releases}"
+            yield f"`exceptions.json`: add the reason why {where}"
     unclear = unexplained(schema, lower(schema), read_kips([UNION]))
     for name, pairs in groupby(unclear, lambda one: one[0]):
         versions = ", ".join(str(version) for _, version in pairs)
-        yield f"`{name}`: say why it has version {versions}, in a comment such as `// Version 3 adds …` (KIP)"
+        yield f"`{name}`: explain version {versions} in a comment such as `// Version 3 adds …` (KIP)"
     for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
-        yield f"`{path.relative_to(ROOT)}`: move it to the folder where a reader would look for it"
+        yield f"`{path.relative_to(ROOT)}`: move the file to the folder where readers expect it"
     for enum in done[-1].new_enums if done else ():
         yield str(enum)
     for update in done:
         for note in update.outcome.notes:
             yield f"{update.jars.release}: {note}"
         if update.jars.missing:
-            yield f"{update.jars.release}: Maven has no {', '.join(update.jars.missing)}; merge again when it does"
+            modules = ", ".join(update.jars.missing)
+            yield f"{update.jars.release}: Maven lacks {modules}. Merge again when it is published"
 
 
 if __name__ == "__main__":

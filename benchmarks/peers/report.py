@@ -41,13 +41,13 @@ def markdown(results: Results) -> str:
     parts = [
         "# kwire beside its peers",
         "This reference compares the speed and memory of kwire with other implementations of the Kafka protocol. "
-        "`make bench-peers` writes it. Before it is measured, each peer proves that it reads the same values and "
-        "writes the same bytes.",
+        "`make bench-peers` writes it. Before the measurement, each peer must read the same values "
+        "and write the same bytes.",
         "Peers differ in what they decode to. Rust and Java return views of bytes and parse records on request. "
         "Go copies only strings. Native kwire copies the key and value of a record on first use.",
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
         "## Median time per call",
-        "The column of native kwire has microseconds, and other columns multiples of them. Above 1, kwire is faster. "
+        "The native kwire column shows microseconds, and the other columns show multiples. Above 1, kwire is faster. "
         "`~` marks noisy figures, whose median is more than a quarter above the minimum. Reading records yields them "
         "one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
         "list, and building from existing `Record` objects. Cells are empty if a peer has no such class.",

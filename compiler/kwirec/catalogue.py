@@ -113,10 +113,10 @@ def _index_lines() -> Iterator[str]:
     yield ""
     yield _fill(
         "Every finding has one of these codes. `kwirec explain K602` prints a page in the terminal. "
-        "Errors stop the compiler; warnings do not, but `kwirec check` fails; notes do neither. "
-        "`kwirec check --fix` mends findings of fixable codes where only one correction makes sense. A project can "
-        'change the severity of relaxable codes (`severity = { K207 = "off" }`) or waive single findings with a '
-        "reason (`[[tool.kwirec.waivers]]`), both in its `pyproject.toml`."
+        "Errors stop the compiler. Warnings only make `kwirec check` fail. Notes have no effect. "
+        "`kwirec check --fix` corrects findings of fixable codes if only one correction makes sense. In its "
+        '`pyproject.toml`, a project can change the severity of relaxable codes (`severity = { K207 = "off" }`) or '
+        "waive single findings with a reason (`[[tool.kwirec.waivers]]`)."
     )
     for block, title in BLOCKS.items():
         yield f"\n## {block}xx: {title}\n"
@@ -140,7 +140,7 @@ def _how_to_change(code: Code) -> str:
         )
     return (
         "Set another severity (error, warning, note or off) for the whole project, or waive single findings. A "
-        "waiver gives the message and, if the finding is about a field, the path of the field; without `field` it "
+        "waiver names the message, and the path of the field if the finding is about a field. Without `field`, it "
         "applies to the whole message. In `pyproject.toml`:"
     )
 

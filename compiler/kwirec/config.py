@@ -137,7 +137,7 @@ def _read_severities(table: object, problems: list[str]) -> dict[str, Severity]:
         if value not in SEVERITIES:
             problems.append(f"severity: `{value}` for {key} is not one of {', '.join(SEVERITIES)}")
         elif number in severities:
-            problems.append(f"severity: {number} is given twice, once as `{catalogue.BY_NAME[number.lower()].name}`")
+            problems.append(f"severity: {number} is set twice, once as `{catalogue.BY_NAME[number.lower()].name}`")
         elif number:
             severities[number] = Severity(value)
     return severities

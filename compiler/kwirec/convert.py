@@ -71,7 +71,7 @@ def convert(
     if to == "json":
         for _, document in placed:
             for span in document.loose_comments:
-                report.add(codes.NOT_IN_NOTATION, "JSON has no place for a comment of the version field", span)
+                report.add(codes.NOT_IN_NOTATION, "JSON cannot express a comment on the version field", span)
     texts = json_files(definitions) if to == "json" else krammar_files(definitions, report, dialect=dialect)
     changed = tuple(path for path, text in texts.items() if not holds(out / path, text))
     if changed and not check:
@@ -117,7 +117,7 @@ def _of_some_version(
         if valid is None or valid.value != NONE:
             yield folder, one
         else:
-            text = f"franz-go's notation has no place for `{one.name.value}`, which has no version"
+            text = f"franz-go's notation cannot express `{one.name.value}`, which has no versions"
             report.add(codes.NOT_IN_NOTATION, text, valid.span, message_name=one.name.value)
 
 

@@ -29,7 +29,7 @@ def read_regular(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:
-        raise OSError(f"{path.as_posix()} has more than {MAX_FILE >> 20} MiB")
+        raise OSError(f"{path.as_posix()} is larger than {MAX_FILE >> 20} MiB")
     return data
 
 

@@ -59,7 +59,7 @@ def create(name: str, folder: Path, notation: Notation = "json", *, templates: b
                 continue
             text = texts.get(relative.as_posix())
             if path.is_symlink() or (not path.is_dir() and (text is None or read_regular(path) != text.encode())):
-                raise FileExistsError(f"{folder.as_posix()} exists and is not empty: it has {path.name}")
+                raise FileExistsError(f"{folder.as_posix()} exists and is not empty: it contains {path.name}")
         replace_files(folder, texts)
     return [folder / path for path in texts]
 
@@ -74,12 +74,12 @@ def create_workflow(name: str, folder: Path) -> Path:
     top = repository(here) or here
     below = "" if top == here else here.relative_to(top).as_posix()
     if not re.fullmatch(r"[\w./@+=-]*", below, re.ASCII):
-        raise OSError(f"{below} cannot be the folder of a workflow: use letters, digits and `_.@+=-`")
+        raise OSError(f"{below} cannot be used in a workflow: rename the folder with letters, digits and `_.@+=-`")
     path = f".github/workflows/{name}.yml"
     text = _text("workflow.yml", {"name": name, "version": version("kwire"), "below": below})
     with locked(top):
         if (top / path).exists() and not holds(top / path, text):
-            raise FileExistsError(f"{(top / path).as_posix()} exists and is another workflow: remove it")
+            raise FileExistsError(f"{(top / path).as_posix()} exists with other content: remove it")
         replace_files(top, {path: text})
     return Path(os.path.relpath(top / path))
 

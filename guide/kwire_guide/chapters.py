@@ -53,7 +53,9 @@ def read_start(paths: Iterable[Path]) -> Prose | None:
 def _chapter(file: Path) -> Chapter:
     named = _NAME.fullmatch(file.name)
     if not named:
-        raise ChapterError(f"{file.as_posix()}: name it NUMBER-WORDS.md, in lower-case letters, digits and hyphens")
+        raise ChapterError(
+            f"{file.as_posix()}: name the file NUMBER-WORDS.md, with lower-case letters, digits and hyphens"
+        )
     try:
         return Chapter(f"guide/{named[1]}.html", read_prose(read_regular(file).decode("utf-8", "replace")))
     except ValueError as problem:

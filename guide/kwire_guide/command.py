@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @options.notation
 @options.reporting
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
-@click.option("--title", help="Title of the site.  [default: name of the first folder, and `protocol`]")
+@click.option("--title", help="Title of the site.  [default: name of the first folder, followed by `protocol`]")
 @click.option("--package", default="", help="Generated package that examples in Python import.")
 @click.option(
     "--docs",
@@ -34,13 +34,11 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True),
     help="Markdown file or folder to add to the site.",
 )
-@click.option(
-    "--url", default="", help="Address of the published site, for its canonical addresses and for 404.html."
-)
+@click.option("--url", default="", help="Address of the published site, for canonical links and 404.html.")
 @click.option(
     "--release",
     default="",
-    help="Release that the pages describe. They name it, and with --url they link to versions.html there.",
+    help="Release to name on the pages. With --url, the pages also link to versions.html.",
 )
 @options.only_check
 @options.quiet
@@ -67,7 +65,7 @@ def guide(
     if package:
         options.check_package_name(package)
     if url and not url.startswith(("https://", "http://")):
-        raise click.UsageError(f"--url {printable(url)}: it begins with https:// or http://")
+        raise click.UsageError(f"--url {printable(url)}: it must begin with https:// or http://")
     url = url and f"{url.rstrip('/')}/"
     title = title or f"{paths[0].resolve().stem} protocol"
 

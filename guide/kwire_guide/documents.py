@@ -65,7 +65,7 @@ def _files(path: Path) -> Iterator[tuple[Path, int]]:
 
 def _page(name: str) -> str:
     if not all(_NAME.fullmatch(part) for part in name.split("/")):
-        raise DocumentError(f"{name}: name documents in letters, digits, `.`, `_` and `-`")
+        raise DocumentError(f"{name}: use only letters, digits, `.`, `_` and `-` in document names")
     return f"{FOLDER}/{name.removesuffix('.md')}.html"
 
 

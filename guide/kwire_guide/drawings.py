@@ -40,7 +40,7 @@ def sequence(text: str) -> Markup:
     peers = [peer.strip() for peer in first.split(",")]
     places = {peer: SIDE + (WIDTH - 2 * SIDE) * at / max(len(peers) - 1, 1) for at, peer in enumerate(peers)}
     if len(places) < 2 or "" in places:
-        raise ValueError(f"name two peers or more, as `client, broker`, not `{first}`")
+        raise ValueError(f"name at least two peers, such as `client, broker`, not `{first}`")
     bottom = TOP + STEP * len(lines) + 16
     shapes = [*_peers(places, bottom)]
     for at, line in enumerate(lines):
@@ -61,7 +61,7 @@ def _message(line: str, places: Mapping[str, float], y: int) -> Iterator[Markup]
     """Draw ``a > b: text`` as an arrow, and ``a: text`` as a note."""
     match = re.fullmatch(r"(?P<source>[^:>]+?)(?:\s*>\s*(?P<target>[^:>]+?))?\s*:\s*(?P<text>.+)", line)
     if not match or {match["source"], match["target"] or match["source"]} - places.keys():
-        raise ValueError(f"`{line}` is no message between the peers {', '.join(places)}")
+        raise ValueError(f"`{line}` is not a message between the peers {', '.join(places)}")
     start, end = places[match["source"]], places[match["target"] or match["source"]]
     middle = (start + end) / 2
     text = Markup('<text x="{}" y="{}"{}>{}</text>')
@@ -103,7 +103,9 @@ def bytes_of(text: str) -> list[DrawnField]:
                 name, type_, data, meaning = (part.strip() for part in line.split("|", 3))
                 found.append(DrawnField(name, type_, bytes.fromhex(data), meaning, around))
             except ValueError as problem:
-                raise ValueError(f"`{line}` is no field, as `name | type | hex | meaning`: {problem}") from problem
+                raise ValueError(
+                    f"`{line}` is not a field of the form `name | type | hex | meaning`: {problem}"
+                ) from problem
     return found
 
 
@@ -118,7 +120,7 @@ def bytes_table(text: str) -> Markup:
 def _lines(text: str) -> Sequence[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not 0 < len(lines) <= MAX_LINES:
-        raise ValueError(f"a drawing has 1 to {MAX_LINES} lines, not {len(lines)}")
+        raise ValueError(f"a drawing must have 1 to {MAX_LINES} lines, not {len(lines)}")
     return lines
 
 

@@ -94,7 +94,7 @@ def read_examples(paths: Iterable[Path]) -> list[Recorded]:
 
 def _recorded(source: str, message: str, version: int, hex: str) -> Recorded:
     if not (isinstance(source, str) and isinstance(message, str) and type(version) is int):
-        raise TypeError("expected texts in `source` and `message` and a number in `version`")
+        raise TypeError("expected strings in `source` and `message`, and a number in `version`")
     return Recorded(source, message, version, bytes.fromhex(hex))
 
 

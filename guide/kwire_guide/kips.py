@@ -76,7 +76,7 @@ def _read(paths: Iterable[Path], name: str, value: Callable[[Any], T]) -> dict[s
 
 def _number(kip: object) -> int:
     if type(kip) is not int or kip < 1:
-        raise ValueError(f"{kip!r} is not the number of a KIP")
+        raise ValueError(f"{kip!r} is not a KIP number")
     return kip
 
 

@@ -11,11 +11,11 @@ from kwirec.ir.schema import Schema
 from kwirec.merge.history import release_key
 
 NOTES = (
-    ("formerly", "formerly …", "A name that the field had in earlier definitions. Its bytes did not change."),
+    ("formerly", "formerly …", "An earlier name of the field. The bytes did not change."),
     ("entity", "id of …, name of …", "The kind of thing that the value names. Fields of one kind have equal values."),
     ("ignorable", "ignorable", "A writer leaves the field out of versions that lack it, whatever its value. "
      "Without this note, a value other than the default cannot be written in such versions."),
-    ("map-key", "map key", "The elements of the array have different values here."),
+    ("map-key", "map key", "Each element of the array has a different value in this field."),
     ("since", "since 3.7.0", "The first release that knows this tagged field. Older peers skip it."),
     ("tag", "tag 0", "The field is in the tagged fields at the end of its struct, if its value is not the default."),
     ("null", "null since 12", "Older versions cannot write null for this field."),

@@ -27,14 +27,20 @@ class TypeRow:
 def type_rows() -> Iterator[TypeRow]:
     """Yield all types under their names in grammars."""
     yield TypeRow(
-        "BOOLEAN", "1", "0 is false, 1 is true. Readers take any other byte as true.", _packed("bool", True, False)
+        "BOOLEAN",
+        "1",
+        "0 is false and 1 is true. Readers accept any other byte as true.",
+        _packed("bool", True, False),
     )
     for kind, (low, high) in sorted(INTEGER_RANGES.items(), key=lambda item: item[0].startswith("u")):
         values = {"uint16": (9092,), "uint32": (high,)}.get(kind, (1, -1))
         yield TypeRow(kind.upper(), str(SIZES[kind]), f"{low} to {high}.", _packed(kind, *values))
-    yield TypeRow("FLOAT64", "8", "A number with double precision (IEEE 754).", _packed("float64", 0.5))
+    yield TypeRow("FLOAT64", "8", "A double-precision number (IEEE 754).", _packed("float64", 0.5))
     yield TypeRow(
-        "UNSIGNED_VARINT", "1–5", "An unsigned number, seven bits a byte, the lowest first.", _unsigned(0, 127, 300)
+        "UNSIGNED_VARINT",
+        "1–5",
+        "An unsigned number with seven bits per byte, lowest bits first.",
+        _unsigned(0, 127, 300),
     )
     yield TypeRow(
         "VARINT",
@@ -42,13 +48,11 @@ def type_rows() -> Iterator[TypeRow]:
         "A signed number: 0, -1, 1, -2, … are written as the unsigned 0, 1, 2, 3, … (zigzag). Records use it.",
         _signed(0, -1, 150),
     )
-    yield TypeRow(
-        "VARLONG", "1–10", "The same for numbers of 64 bits. Records use it for timestamps.", _signed(2**40)
-    )
+    yield TypeRow("VARLONG", "1–10", "A 64-bit VARINT. Records use it for timestamps.", _signed(2**40))
     yield TypeRow(
         "UUID",
         "16",
-        "The sixteen bytes of a UUID; all zero means none.",
+        "The sixteen bytes of a UUID. All zeros mean no UUID.",
         (_uuid(uuid.UUID(int=0x0123456789ABCDEF0123456789ABCDEF)),),
     )
     texts = ("'kafka'", 5, "6b61666b61"), ("''", 0, "")
@@ -66,14 +70,14 @@ def type_rows() -> Iterator[TypeRow]:
     yield TypeRow(
         "NULLABLE_STRUCT",
         "1+",
-        "An INT8: -1 is null, 1 is followed by the struct. In a tagged field an UNSIGNED_VARINT: 0 is null.",
+        "An INT8 of -1 for null, or of 1 before the struct. In a tagged field, an UNSIGNED_VARINT, with 0 for null.",
         (("null", "ff"),),
     )
     yield TypeRow(
         "TAG_BUFFER",
         "1+",
-        "Tagged fields: their number as an UNSIGNED_VARINT, then for each, in ascending order, its tag and its size "
-        "in bytes as UNSIGNED_VARINTs, and its value. A field that has its default is left out.",
+        "The number of tagged fields as an UNSIGNED_VARINT, then the fields in order of their tags. Each consists of "
+        "a tag and a size in bytes as UNSIGNED_VARINTs, and the value. Fields with default values are left out.",
         (("none", "00"), ("tag 0: INT16 5", "01 00 02 0005")),
     )
 
@@ -91,10 +95,10 @@ def _forms(
     first = f"The number of {unit} as an INT{8 * size}, then {content}. {limit}".strip()
     yield TypeRow(name, f"{size}+", first, classic)
     null = (("null", "ff" * size),)
-    yield TypeRow(f"NULLABLE_{name}", f"{size}+", f"The same; a {word} of -1 is null.", null)
+    yield TypeRow(f"NULLABLE_{name}", f"{size}+", f"The same, but a {word} of -1 is null.", null)
     first = f"The number of {unit} plus one as an UNSIGNED_VARINT, then {content}."
     yield TypeRow(f"COMPACT_{name}", "1+", first, compact)
-    yield TypeRow(f"COMPACT_NULLABLE_{name}", "1+", "The same; 0 is null.", (("null", "00"),))
+    yield TypeRow(f"COMPACT_NULLABLE_{name}", "1+", "The same, but 0 is null.", (("null", "00"),))
 
 
 def varint_rows() -> Iterator[tuple[int, str, str, str]]:

@@ -141,7 +141,7 @@ def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
             # quadratic time.
             piece = data[at : at + _PIECE]
             if not piece:
-                raise CompressionError("the stream ends too early", offset=at)
+                raise CompressionError("the stream is truncated", offset=at)
             try:
                 out.write(member.decompress(piece, limit + 1 - out.tell()))
             except zlib.error as error:
@@ -237,7 +237,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
     out = BytesIO()
     while True:
         if len(data) - at < 4:
-            raise CompressionError("the stream ends too early", offset=min(at, len(data)))
+            raise CompressionError("the stream is truncated", offset=min(at, len(data)))
         word = int.from_bytes(data[at : at + 4], "little")
         size = word & ~_LZ4_STORED
         at += 4
@@ -257,7 +257,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
         out.write(block)
         at += size + block_checksum
     if data[4] & 0x04 and len(data) - at < 4:
-        raise CompressionError("the checksum of the content is missing", offset=at)
+        raise CompressionError("the content checksum is missing", offset=at)
     return out.getvalue()
 
 
@@ -276,7 +276,7 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
     if end >= len(data):
         raise CompressionError("the stream ends in its header", offset=len(data))
     if magic and data[end : end + 1] != _lz4_header_checksum(bytes(data[4:end]), magic):
-        raise CompressionError("the checksum of the header is wrong", offset=end)
+        raise CompressionError("the header checksum is wrong", offset=end)
     return end + 1, 1 << (8 + 2 * (sizes >> 4)), 4 if flags & 0x10 else 0
 
 

@@ -21,7 +21,7 @@ MAX_DECODED = 2 << 20
 def frame(payload: bytes) -> bytes:
     """Return a frame, which is ``payload`` preceded by its size."""
     if len(payload) > 0x7FFFFFFF:
-        raise EncodeError(f"a payload of {len(payload)} bytes is too long: its size must fit into an int32")
+        raise EncodeError(f"a payload of {len(payload)} bytes is too long: its size must fit in an int32")
     return len(payload).to_bytes(4, "big") + payload
 
 

@@ -35,7 +35,7 @@ def read_varint(data: bytes, offset: int) -> tuple[int, int]:
 def _check(data: bytes, offset: int, size: int, what: str) -> None:
     if offset < 0 or size > len(data) - offset:
         left = max(0, len(data) - offset)
-        raise DecodeError(f"{what} takes {counted(size, 'byte')}, {left} left", offset=offset, data=data)
+        raise DecodeError(f"{what} needs {counted(size, 'byte')}, {left} left", offset=offset, data=data)
 
 
 __all__ = ["read_int16", "read_uvarint", "read_varint"]

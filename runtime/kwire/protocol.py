@@ -37,7 +37,7 @@ MAX_HEADER = 1 << 16
 """Maximum size of a header in bytes. A client id has up to 32767 bytes, and tagged fields use 25 times their size in
 memory."""
 
-TAKE_IN = "to take in a newer release, update kwire (make update), or generate a package and name it with --protocol"
+TAKE_IN = "to support a newer release, update kwire (make update), or generate a package and name it with --protocol"
 """Advice for versions that ``MessageRegistry.unknown`` describes."""
 
 
@@ -47,13 +47,13 @@ def registry(package: str) -> MessageRegistry:
     Raise ``ImportError`` or ``ValueError`` if it is not a generated package.
     """
     if not all(part.isidentifier() for part in package.split(".")):
-        raise ValueError(f"{package!r} is not the name of a package")
+        raise ValueError(f"{package!r} is not a package name")
     try:
         protocol = getattr(_module(package), "PROTOCOL", None)
     except ModuleNotFoundError as problem:
         if problem.name is None or not f"{package}.".startswith(f"{problem.name}."):
             raise
-        text = f"there is no package {package}: install it, or add the folder that it is in to PYTHONPATH"
+        text = f"there is no package {package}: install it, or add its parent folder to PYTHONPATH"
         raise ModuleNotFoundError(text, name=problem.name) from problem
     if not isinstance(protocol, MessageRegistry):
         raise ValueError(f"{package} is not a generated package: it has no PROTOCOL")

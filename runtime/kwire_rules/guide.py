@@ -30,7 +30,7 @@ def guide_base(url: str) -> str:
     parts = urlsplit(url)
     leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
     if "@" in parts.netloc:
-        raise ValueError("the address of a guide with a user or password cannot be given: pages show it")
+        raise ValueError("a guide address must not contain a user or password, because pages show it")
     if not url or not _URL.fullmatch(url) or not leads.get(parts.scheme, False):
         raise ValueError(
             f"`{url}` is not the address of a folder: use http, https, file or a relative path, "

@@ -32,7 +32,7 @@ from kwire_testing.refusal import Refused
 
 MAX_TREE = 1 << 20
 """Maximum size in bytes of a message whose fields are printed."""
-EXIT_CODES = "exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port that is not free"
+EXIT_CODES = "exit codes: 0 stopped by ^C or SIGTERM, 2 usage error, or a port in use"
 BROKER_EPILOG = f"""
 examples:
   kwire fake-broker --release 3.9 --topic orders:3
@@ -56,15 +56,17 @@ def _usage_errors() -> Iterator[None]:
 
 
 @click.command(name="fake-broker", epilog=epilog(BROKER_EPILOG))
-@click.option("--release", metavar="NAME", help="Release of Kafka to behave as.  [default: the newest]")
-@click.option("--topic", "topics", metavar="NAME[:PARTITIONS]", multiple=True, help="A topic to begin with.")
-@click.option("--nodes", type=click.IntRange(1, 100), default=1, show_default=True, help="Brokers of the cluster.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on, and to name to clients.")
+@click.option("--release", metavar="NAME", help="Kafka release to imitate.  [default: the newest]")
+@click.option("--topic", "topics", metavar="NAME[:PARTITIONS]", multiple=True, help="Topic to create at the start.")
+@click.option("--nodes", type=click.IntRange(1, 100), default=1, show_default=True, help="Number of brokers.")
 @click.option(
-    "--port", type=click.IntRange(0, 65000), default=0, help="Port of the first node.  [default: free ones]"
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on and to advertise to clients."
 )
-@click.option("--no-auto-create", is_flag=True, help="Create topics on request only.")
-@click.option("--cert", metavar="FILE", help="Speak TLS with this certificate and its key, in PEM.")
+@click.option(
+    "--port", type=click.IntRange(0, 65000), default=0, help="Port of the first node.  [default: free ports]"
+)
+@click.option("--no-auto-create", is_flag=True, help="Only create topics on request.")
+@click.option("--cert", metavar="FILE", help="Certificate for TLS, in PEM with its key.")
 @click.option("--requests", is_flag=True, help="Print a line for each request.")
 def fake_broker(
     release: str | None,
@@ -76,7 +78,7 @@ def fake_broker(
     cert: str | None,
     requests: bool,
 ) -> int:
-    """Run a fake Kafka cluster in memory until it is stopped. Prints its addresses first."""
+    """Run a fake Kafka cluster in memory until stopped, and print its addresses."""
     with _usage_errors():
         broker = FakeBroker(
             release,
@@ -94,26 +96,24 @@ def fake_broker(
 
 
 @click.command(epilog=epilog(PROXY_EPILOG))
-@click.option("--upstream", metavar="HOST:PORT", required=True, help="A broker of the cluster.")
+@click.option("--upstream", metavar="HOST:PORT", required=True, help="Address of any broker in the cluster.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
     type=click.IntRange(0, 64000),
     default=0,
-    help="Port for clients; the ports after it are for more brokers.  [default: free ones]",
+    help="Port for clients. Further brokers use the following ports.  [default: free ports]",
 )
-@click.option("--advertise", metavar="HOST", help="Address to name to clients.  [default: --host]")
-@click.option("--cert", metavar="FILE", help="Speak TLS to clients with this certificate and its key, in PEM.")
-@click.option(
-    "--config", metavar="FILE", help="Properties file of a client: ssl.* and security.protocol for brokers."
-)
+@click.option("--advertise", metavar="HOST", help="Address to advertise to clients.  [default: --host]")
+@click.option("--cert", metavar="FILE", help="Certificate for TLS with clients, in PEM with its key.")
+@click.option("--config", metavar="FILE", help="Client properties file with ssl.* and security.protocol for brokers.")
 @click.option("--trees", is_flag=True, help="Print every field of every message.")
 def proxy(
     upstream: str, host: str, port: int, advertise: str | None, cert: str | None, config: str | None, trees: bool
 ) -> int:
-    """Pass traffic between clients and brokers, and print it, until it is stopped.
+    """Forward and print traffic between clients and brokers until stopped.
 
-    Clients log in at the brokers themselves: logins pass through. Secrets are not printed.
+    Logins pass through to the brokers. Secrets are not printed.
     """
     with _usage_errors():
         found = Proxy(

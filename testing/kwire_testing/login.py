@@ -82,7 +82,7 @@ class Login:
 def _match(pattern: re.Pattern[str], token: bytes) -> re.Match[str]:
     found = pattern.fullmatch(token.decode())
     if found is None:
-        raise ValueError("not a token of SCRAM")
+        raise ValueError("not a SCRAM token")
     return found
 
 

@@ -10,9 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from kwire_testing import FakeBroker
 
-MARKER = (
-    "kafka(release=None, topics=None, nodes=1, ...): the arguments of the FakeBroker of kafka_broker, kafka_cluster"
-)
+MARKER = "kafka(release=None, topics=None, nodes=1, ...): FakeBroker arguments for kafka_broker and kafka_cluster"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -38,6 +36,6 @@ def _running(request: pytest.FixtureRequest, **settings: Any) -> Iterator[FakeBr
     for marker in reversed([*request.node.iter_markers("kafka")]):
         settings |= marker.kwargs
         if marker.args:
-            raise pytest.UsageError("the marker kafka needs names: @pytest.mark.kafka(release=...)")
+            raise pytest.UsageError("the marker kafka accepts only named arguments: @pytest.mark.kafka(release=...)")
     with FakeBroker(**settings) as broker:
         yield broker

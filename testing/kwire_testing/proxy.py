@@ -477,5 +477,5 @@ def _classes(found: Filter) -> tuple[type[Message], ...]:
     kind = parameters[0].annotation if parameters else None
     classes = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
     if not all(isinstance(cls, type) and issubclass(cls, Message) for cls in classes):
-        raise TypeError(f"{found!r}: annotate its first parameter with the class of a message")
+        raise TypeError(f"{found!r}: annotate its first parameter with a message class")
     return classes

@@ -350,7 +350,7 @@ def test_no_frames_and_frames_of_no_bytes() -> None:
 def test_two_gigabytes_at_once_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "MAX_BYTES", 10)
     assert buffers.MAX_BYTES == 2**31 - 1
-    with pytest.raises(ValueError, match="bytes of frames: the limit is 10, decode fewer at a time"):
+    with pytest.raises(ValueError, match="bytes, and the limit is 10: decode fewer at a time"):
         ARROW["HeartbeatRequest"].decode(beats("a", "b"), 4)
     (one,) = beats("a")
     monkeypatch.setattr(wire, "MAX_BYTES", len(one))

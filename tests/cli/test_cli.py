@@ -116,7 +116,7 @@ def test_a_path_without_definitions_exits_2() -> None:
         result = kwirec(*command)
         assert result.exit_code == 2
         assert "no definitions in `empty`" in result.stderr
-        assert "= help: kwirec reads files that end in .json, .jsonl and .krm from folders" in result.stderr
+        assert "= help: in folders, kwirec reads only files that end in .json, .jsonl or .krm" in result.stderr
 
 
 def test_a_folder_that_cannot_be_read_is_not_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ def test_generate_succeeds_with_warnings_which_fail_a_check() -> None:
     result = kwirec("generate", *arguments)
     assert result.exit_code == 0
     assert "warning[K207]" not in result.stderr
-    assert "\n1 warning: `kwirec check` shows them\n" in result.stderr
+    assert "\n1 warning: run `kwirec check` to see them\n" in result.stderr
     checked = kwirec("generate", "--check", *arguments)
     assert checked.exit_code == 0
     files = len([path for path in Path("out").rglob("*") if path.is_file()])
@@ -392,7 +392,7 @@ TOLD: list[tuple[tuple[str, ...], int, str]] = [
         (*MERGE, "defs/Gear.json"),
         1,
         "conflict: 1.0.0 was merged with ClockHeader, ClockRequest, ClockResponse, Escapement, PendulumRecord and 2 "
-        "more, which SOURCE lacks: name the sources of all its modules\n1.0.0 was not merged; no files were written",
+        "more, which SOURCE lacks: pass the sources of all modules\n1.0.0 was not merged; no files were written",
     ),
     ((*MERGE, "nowhere"), 2, "1.0.0 was not merged; no files were written"),
     ((*MERGE[:2], "1.0.0\n", "defs"), 2, r"Error: invalid release '1.0.0\n': expected numbers separated by dots"),
@@ -404,12 +404,12 @@ TOLD: list[tuple[tuple[str, ...], int, str]] = [
     ((*CONVERT, "--check"), 1, "1 files, 1 differ\nout/Gear.krm is out of date: run `kwirec convert`"),
     (CONVERT, 0, "1 files, 1 written"),
     ((*CONVERT, "--check"), 0, "1 files, 0 differ"),
-    ((*CONVERT, "--to", "json", "--dialect", "franz-go"), 2, "Error: --dialect is for --to krammar"),
+    ((*CONVERT, "--to", "json", "--dialect", "franz-go"), 2, "Error: --dialect is only valid with --to krammar"),
     (("explain", "nothing"), 2, "Error: unknown code 'nothing'."),
     (("explain", "K6O2"), 2, "Error: unknown code 'K6O2'. did you mean `K602`?"),
     (("explain", "K602 "), 0, ""),
     (("diff", "defs", "defs", "--layouts", "--level", "wire"), 2,
-        "Error: --layouts has no --level, and only the formats text, markdown, json"),
+        "Error: --layouts is not valid with --level, and supports only the formats text, markdown, json"),
     (("diff", "defs", "defs", "--layouts"), 0, "26 versions are equal, 0 differ, 0 only in defs, 0 only in defs"),
     (("dump", "defs", "--message", "Ger"), 2, "Error: there is no message `Ger`. did you mean `Gear`?"),
     ((*GENERATE, "--package", "json"), 2, "Error: 'json' would shadow an existing package: choose another name"),
@@ -491,7 +491,7 @@ def test_a_folder_whose_chapters_are_none_is_wrong_usage() -> None:
     Path("defs/guide/Wrong Name.md").write_text("# T")
     result = kwirec("guide", "defs", "--out", "site")
     assert result.exit_code == 2
-    assert "Wrong Name.md: name it NUMBER-WORDS.md" in result.stderr
+    assert "Wrong Name.md: name the file NUMBER-WORDS.md" in result.stderr
 
 
 def test_fmt_formats_in_place() -> None:
@@ -513,7 +513,7 @@ def test_fmt_leaves_files_with_mistakes_and_formats_the_others() -> None:
     result = kwirec("fmt", "defs")
     assert result.exit_code == 1
     assert "error[K003]" in result.stderr
-    assert result.stderr.endswith(", 1 with mistakes left alone\n")
+    assert result.stderr.endswith(", 1 skipped because of mistakes\n")
     assert Path("defs/Bad.json").read_text() == '{ "one": 1, "two": 2'
     assert Path("defs/Clock.json").read_text() != CLOCK
     assert Path("defs/all.jsonl").read_text() == before

@@ -31,7 +31,7 @@ def check(*arguments: str) -> Result:
 
 def test_what_is_left_is_printed_and_counted() -> None:
     assert check("Clock.json").stderr.endswith(
-        "1 message checked: 1 error; later checks were not run; --fix mends 1\n"
+        "1 message checked: 1 error; later checks were not run; --fix corrects 1\n"
     )
     done = check("Clock.json", "--fix")
     assert done.exit_code == 1

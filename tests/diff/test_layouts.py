@@ -110,4 +110,4 @@ def test_crosscheck_wants_each_difference_explained_and_each_explanation_used() 
     found = compared("  A: int8\n", "  A: int16\n")
     problems = list(unexplained(found))
     assert problems[0] == "not explained: AskRequest v0: A is i8 | i16"
-    assert len([one for one in problems if one.startswith("explained without need")]) == len(KNOWN)
+    assert len([one for one in problems if one.startswith("explanation without a difference")]) == len(KNOWN)

@@ -206,7 +206,7 @@ def test_a_path_of_its_own_at_a_revision(repository: Path) -> None:
 
 def test_a_repository_that_replaces_zip(repository: Path) -> None:
     git("config", "tar.zip.command", "cat")
-    with pytest.raises(SideError, match="gave no archive that can be read"):
+    with pytest.raises(SideError, match="did not produce a readable archive"):
         sides("git:v1", "defs")
 
 
@@ -268,7 +268,9 @@ def test_sides_that_cannot_be_had(repository: Path, old: str, new: str, reason: 
 
 def test_a_release_without_a_union_says_what_it_needs(tmp_path: Path) -> None:
     (tmp_path / "Clock.json").write_text(clock())
-    with pytest.raises(SideError, match=r"needs a union of releases, and .* is none: name one with --union"):
+    with pytest.raises(
+        SideError, match=r"needs a union of releases, and .* is not a union: name a union with --union"
+    ):
         read_sides("release:4.4.0", str(ARCHIVE) + "!4.0.0.jsonl", tmp_path, Report())
 
 

@@ -148,10 +148,10 @@ def test_what_goes_wrong_is_one_line_and_exit_code_3(run: Any, broker: Broker, c
     no_login = run("broker", at(broker.port), *scram, **environment)
     for result, reason in (
         (in_plain_text, "TLS"),
-        (in_tls, "does not answer in TLS"),
-        (untrusted, "its certificate is not accepted"),
-        (without_login, "without the login that it wants"),
-        (no_login, "this port has no login"),
+        (in_tls, "does not speak TLS"),
+        (untrusted, "its certificate is not trusted"),
+        (without_login, "requires a login"),
+        (no_login, "this port does not accept logins"),
     ):
         assert (result.code, result.out, result.err.count("\n")) == (3, "", 1)
         assert reason in result.err

@@ -274,7 +274,7 @@ def test_a_broker_without_a_word_is_lost() -> None:
     [text] = krammar_files([(PurePosixPath(), one) for one in document.definitions], report).values()
     assert "nearest" not in text
     assert [one.message for one in report.diagnostics] == [
-        "the indentation notation has no place for `nearest`, which `ClockRequest` has"
+        "the indentation notation cannot express `nearest`, which `ClockRequest` has"
     ]
 
 
@@ -285,5 +285,5 @@ def test_a_message_of_no_version_is_left_out_for_franz_go() -> None:
     definitions = [(PurePosixPath(), one) for one in document.definitions]
     assert krammar_files(definitions, report, dialect="franz-go") == {}
     [told] = report.diagnostics
-    assert told.message == "franz-go's notation has no place for `ClockRequest`, which has no version"
+    assert told.message == "franz-go's notation cannot express `ClockRequest`, which has no versions"
     assert list(krammar_files(definitions, report)) == ["Clock.krm"]

@@ -107,7 +107,7 @@ def test_what_franz_go_has_no_word_for_is_told_once_with_the_number_of_its_uses(
     report = Report()
     convert([tmp_path / "AskRequest.json"], report, to="krammar", out=tmp_path / "out", dialect="franz-go")
     assert [(one.message, one.primary.text) for one in report.diagnostics if "ignorable" in one.message] == [
-        ("franz-go's notation has no place for `ignorable`, which `AskRequest` has", label)
+        ("franz-go's notation cannot express `ignorable`, which `AskRequest` has", label)
     ]
 
 

@@ -14,7 +14,7 @@ from kwirec.frontend import FieldDecl, link, parse
 from kwirec.frontend.krammar_fields import SWITCHED, THROTTLE, TIMEOUT
 from kwirec.frontend.notation import Dialect
 
-NO_PLACE = "franz-go's notation has no place for `"
+NO_PLACE = "franz-go's notation cannot express `"
 
 FIELDS: list[tuple[Node, str, str, list[str]]] = [
     (field("A"), "A: string", "A: string", []),

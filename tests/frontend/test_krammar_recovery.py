@@ -147,12 +147,12 @@ def test_an_open_bracket_is_shown_with_what_closes_it(line: str, labels: list[st
 @pytest.mark.parametrize(
     ("name", "words", "message", "help"),
     [
-        ("Ask.krm", ("group cordinator", "v0+"), "a struct has no modifier `group cordinator`",
+        ("Ask.krm", ("group cordinator", "v0+"), "a struct cannot have the modifier `group cordinator`",
          "did you mean `group coordinator`?"),
-        ("Ask.krm", ("group coordinator", f"x{'y' * 60}"), f"a field has nothing like `x{'y' * 39}`",
-         "a comment stands on a line of its own, above the field"),
+        ("Ask.krm", ("group coordinator", f"x{'y' * 60}"), f"a field cannot have `x{'y' * 39}`",
+         "write a comment on its own line above the field"),
         ("01_ask", ("group coordinator", "ignorable"), "franz-go does not know `ignorable`",
-         "it only affects what kwire makes of the field"),
+         "it only affects how kwire handles the field"),
     ],
     ids=["misspelt", "long", "unknown to franz-go"],
 )  # fmt: skip
@@ -184,7 +184,7 @@ def test_the_comment_of_a_head_that_cannot_be_read_describes_nothing_else() -> N
 @pytest.mark.parametrize(
     ("written", "helps"),
     [
-        ("v7", ("`v7-v7` is version 7 alone, `v7+` that and all later ones",)),
+        ("v7", ("`v7-v7` is only this version, and `v7+` includes all later versions",)),
         ("v1..2", ("write `v1-v2`",)),
         ("v1-v2-v3", ()),
     ],

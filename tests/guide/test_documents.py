@@ -279,7 +279,7 @@ def test_files_beside_definitions_are_read_from_all_folders_and_releases_from_th
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('{"A": {"1": [0]}}', "0 is not the number of a KIP"),
+        ('{"A": {"1": [0]}}', "0 is not a KIP number"),
         ('{"A": {"one": [1]}}', "invalid literal"),
         ('{"A": {"1": 7}}', "is not iterable"),
         ("[]", "has no attribute"),

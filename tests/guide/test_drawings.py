@@ -70,12 +70,12 @@ def test_blocks_of_prose_are_drawn() -> None:
     [
         (sequence, "client", "two peers"),
         (sequence, "a, , b", "two peers"),
-        (sequence, "a, b\na > d: x", "`a > d: x` is no message between the peers a, b"),
-        (sequence, "a, b\na > b", "no message"),
+        (sequence, "a, b\na > d: x", "`a > d: x` is not a message between the peers a, b"),
+        (sequence, "a, b\na > b", "not a message"),
         (sequence, "", "1 to 200 lines, not 0"),
         (sequence, "a, b\n" + "a: x\n" * 200, "1 to 200 lines, not 201"),
-        (bytes_table, "a | INT8 | 0 | x", "`a | INT8 | 0 | x` is no field"),
-        (bytes_table, "a | INT8", "is no field"),
+        (bytes_table, "a | INT8 | 0 | x", "`a | INT8 | 0 | x` is not a field"),
+        (bytes_table, "a | INT8", "is not a field"),
     ],
 )
 def test_a_drawing_that_is_none_names_its_line(draw: object, text: str, problem: str) -> None:

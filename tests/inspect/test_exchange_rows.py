@@ -351,8 +351,8 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
 
 
 NONE_INSIDE = "the response to its Envelope contains no response"
-NO_NUMBER = "RequestHeader v2, field correlation_id, byte 4 of 4: int32 takes 4 bytes, 0 left"
-NO_TAGS = "ResponseHeader v1, field tagged fields, byte 4 of 4: the number of tagged fields takes 1 byte, 0 left"
+NO_NUMBER = "RequestHeader v2, field correlation_id, byte 4 of 4: int32 needs 4 bytes, 0 left"
+NO_TAGS = "ResponseHeader v1, field tagged fields, byte 4 of 4: the number of tagged fields needs 1 byte, 0 left"
 
 
 @pytest.mark.parametrize(

@@ -271,4 +271,4 @@ def test_an_unknown_target_tells_how_to_take_it_in(
 
 def test_the_name_of_the_package_is_checked_first(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["clients", str(tmp_path / "none"), "--protocol", "../x", "--out", str(tmp_path), "-q"]) == 2
-    assert "'../x' is not the name of a package" in capfd.readouterr().err
+    assert "'../x' is not a package name" in capfd.readouterr().err

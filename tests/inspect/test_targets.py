@@ -63,7 +63,7 @@ def test_a_login_in_clear_text_is_told_before_it_is_made(tmp_path: Path, capsys:
         targets = ["--target", "broker.example:9092", "--target", "localhost:9092", "--target", "4.1.1"]
         run(["readiness", *targets, "--target-config", str(config), log, "--out", str(tmp_path / "out"), "-q"])
     told = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
-    warning = f"the password goes to broker.example in clear text, as security.protocol of {config} asks"
+    warning = f"the password is sent to broker.example in clear text, as security.protocol in {config} allows"
     assert told == [f"kwire: warning: {warning}"]
 
 
@@ -228,7 +228,7 @@ def test_warnings_on_logins_in_clear_text(tmp_path: Path) -> None:
     wrong.write_text("security.protocol=NONE\n")
     texts = ["4.1.1", "a.example:1", "bad:address:x", "b.example:2", "a.example:1", "localhost:3"]
     said = [
-        f"the password goes to {host} in clear text, as security.protocol of {plain} asks"
+        f"the password is sent to {host} in clear text, as security.protocol in {plain} allows"
         for host in ("a.example", "b.example")
     ]
     assert [*targets_module.warnings(texts, str(plain))] == said

@@ -119,7 +119,7 @@ def test_neighbouring_releases_are_written_as_a_span() -> None:
 def test_a_damaged_file_is_an_error_of_input(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     if (name, text) != ("exceptions.json", "[]"):
-        with pytest.raises(OSError, match="is not as `kwirec merge` writes it"):
+        with pytest.raises(OSError, match="does not have the format that `kwirec merge` writes"):
             read_history(tmp_path)
 
 
@@ -129,7 +129,7 @@ def test_the_versions_of_a_release_have_an_end(tmp_path: Path, attribute: str) -
     api = {"name": "Fetch", "accepts": "0-3"} | {attribute: "0+"}
     (tmp_path / "releases.json").write_text(json.dumps({"4.0.0": {"source": "jar", "apis": {"1": api}}}))
     with pytest.raises(
-        HistoryError, match=f"`{attribute}` of api key 1 in 4.0.0 is '0[+]', .* write it, as in `0-4`"
+        HistoryError, match=f"`{attribute}` of api key 1 in 4.0.0 is '0[+]', .* the last version, as in `0-4`"
     ):
         read_history(tmp_path)
 
@@ -180,7 +180,9 @@ def test_names_and_texts_of_the_history_are_read_with_care(
     else:
         with pytest.raises(HistoryError) as caught:
             read_history(tmp_path)
-        assert str(caught.value).startswith(f"{(tmp_path / name).as_posix()} is not as `kwirec merge` writes it: ")
+        assert str(caught.value).startswith(
+            f"{(tmp_path / name).as_posix()} does not have the format that `kwirec merge` writes: "
+        )
         assert told in str(caught.value)
 
 

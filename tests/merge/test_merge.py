@@ -246,7 +246,7 @@ def test_a_tag_that_is_taken_back_makes_exceptions_of_those_that_had_it(union: U
     union.merge("1.0.0", request(field("Id")))
     union.merge("1.1.0", request(field("Id"), tagged("First", 0)))
     outcome = union.merge("2.0.0", request(field("Id")))
-    assert outcome.notes == ["ClockRequest version 1: other bytes in 1.1.0; say why in exceptions.json"]
+    assert outcome.notes == ["ClockRequest version 1: different bytes in 1.1.0. Add the reason to exceptions.json"]
     assert outcome.proof is not None
     assert outcome.proof.mismatches == ()
 
@@ -395,7 +395,7 @@ def test_a_release_is_not_merged_again_with_fewer_of_its_modules(union: Union, l
     before = union.files()
     outcome = union.merge("1.0.0", *clocks[-left:])
     assert outcome.conflicts == [
-        f"1.0.0 was merged with {shown}, which SOURCE lacks: name the sources of all its modules"
+        f"1.0.0 was merged with {shown}, which SOURCE lacks: pass the sources of all modules"
     ]
     assert union.files() == before
 
@@ -406,7 +406,7 @@ def test_the_note_on_other_bytes_names_ranges_of_releases(union: Union, releases
         union.merge(release, data(field("Time", "int32")))
     outcome = union.merge("2.0.0", data(field("Time", "int64")))
     named = f"{releases[0]}..{releases[2]}"
-    assert outcome.notes == [f"Clock version 0: other bytes in {named}; say why in exceptions.json"]
+    assert outcome.notes == [f"Clock version 0: different bytes in {named}. Add the reason to exceptions.json"]
     assert f'"releases": "{named}"' in (union.root / "exceptions.json").read_text()
 
 
@@ -466,9 +466,9 @@ def test_merging_a_release_again_changes_nothing(union: Union) -> None:
 @pytest.mark.parametrize(
     ("second", "reason"),
     [
-        (data(field("B", versions="1"), field("A", versions="1"), valid="1"), "cannot be put into one order"),
+        (data(field("B", versions="1"), field("A", versions="1"), valid="1"), "cannot be arranged in one order"),
         (data(field("A", versions="2"), field("B", versions="2"), valid="2"), "versions 0, 2 have gaps"),
-        (data(field("A", "string", "1"), valid="1"), "has the name of a field of another type"),
+        (data(field("A", "string", "1"), valid="1"), "has the name of a field with another type"),
     ],
 )
 def test_what_no_definition_can_say_is_refused_and_nothing_is_written(
@@ -524,7 +524,7 @@ def test_exceptions_that_are_none_do_not_pass_the_proof(union: Union, version: i
     outcome = union.merge("2.0.0", data(field("Time")))
     assert outcome.proof is not None
     assert list(map(str, outcome.proof.mismatches)) == [
-        f"ClockRequest version {version} of {release}: listed as an exception without need"
+        f"ClockRequest version {version} of {release}: listed as an exception, but equal"
     ]
 
 
@@ -738,7 +738,7 @@ def test_an_array_of_structs_and_one_struct_are_different_fields(union: Union) -
     inner = [field("Name", "string")]
     union.merge("1.0.0", data(field("Zone", "[]Zone", "0", fields=inner)))
     outcome = union.merge("2.0.0", data(field("Zone", "Zone", "1", fields=inner), valid="1"))
-    assert outcome.conflicts == ["Clock: `Clock.Zone` has the name of a field of another type"]
+    assert outcome.conflicts == ["Clock: `Clock.Zone` has the name of a field with another type"]
 
 
 def record(name: str, *fields: Definition, key: int = 3) -> Definition:

@@ -111,7 +111,7 @@ def test_bodies_of_request_logs(release: str) -> None:
         expected = by_model(cls, version, body)
         assert directly(cls, version, body) == expected
         if expected is None:
-            with pytest.raises(JsonFormError, match=r"[rR]ecord.*SizeInBytes: the log has only the size"):
+            with pytest.raises(JsonFormError, match=r"[rR]ecord.*SizeInBytes: the log contains only the size"):
                 cls.from_json(body, version)
             message = cls.from_json(body, version, empty_records=True)
             assert cls.decode(message.encode(version), version) == message

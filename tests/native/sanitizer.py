@@ -26,7 +26,7 @@ FLAGS = "-fsanitize=address -fno-omit-frame-pointer -fno-common"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=200_000)
-    parser.add_argument("--modules", nargs="+", help="messages to compile, such as api/fetch; default: all")
+    parser.add_argument("--modules", nargs="+", help="messages to compile, such as api/fetch (default: all)")
     options = parser.parse_args()
     library = subprocess.run(
         ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True

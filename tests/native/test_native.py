@@ -74,7 +74,7 @@ def test_a_folder_with_something_else_in_it_is_left_alone(tmp_path: Path) -> Non
 def test_a_module_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         native.main(["--modules", "api/fetch", "fetch"])
-    assert "kwire_kafka/fetch.py does not exist: give modules like api/fetch" in capsys.readouterr().err
+    assert "kwire_kafka/fetch.py does not exist: name modules such as api/fetch" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

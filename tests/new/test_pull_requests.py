@@ -111,9 +111,9 @@ def test_a_workflow_is_added_to_a_protocol_and_never_replaced(clone: Path) -> No
     path.write_text(f"{text}# mine\n")
     refused = kwirec("new", "acme", "proto", "--ci", "github")
     assert (refused.exit_code, path.read_text()) == (2, f"{text}# mine\n")
-    assert "acme.yml exists and is another workflow: remove it" in refused.output
+    assert "acme.yml exists with other content: remove it" in refused.output
     Path("pro to/defs").mkdir(parents=True)
-    assert "cannot be the folder of a workflow" in kwirec("new", "other", "pro to", "--ci", "github").output
+    assert "cannot be used in a workflow" in kwirec("new", "other", "pro to", "--ci", "github").output
     assert kwirec("new", "other", "--templates", "--ci", "github").exit_code == 2
 
 

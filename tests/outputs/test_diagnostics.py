@@ -77,7 +77,7 @@ PATHS = {
     "a\\\\b": "parts of a path consist of letters, digits and `_.@+=-`",
     "C:a": "parts of a path consist of letters, digits and `_.@+=-`",
     "a\\u202eb": "parts of a path consist of letters, digits and `_.@+=-`",
-    "nul.txt": "it is a device of Windows",
+    "nul.txt": "this is a Windows device name",
     "a.": "Windows drops a dot at the end of a name",
     "Manifest.json": "kwirec keeps its list of files there",
     ".git/HEAD": "hidden files belong to other programs",

@@ -176,7 +176,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "out/a.txt is out of date: run `kwirec emit`" in stale.stderr
     unknown = CliRunner().invoke(main, ["emit", "theirs", str(CLOCKWORK), "--out", "out", "-q"])
     assert unknown.exit_code == 2
-    assert "error[K001]: there is no folder `theirs`, and kwirec has no templates of this name" in unknown.stderr
+    assert (
+        "error[K001]: `theirs` is neither a folder nor the name of templates that come with kwirec" in unknown.stderr
+    )
 
 
 def test_options_of_the_command_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,7 @@ EXAMPLES |= {name: example for name, (example, _) in FINDINGS.items() if len(exa
 
 
 def in_the_other_notation(name: str) -> list[Source] | None:
-    """The example in the indentation notation; ``None`` if that has no place for it."""
+    """The example in the indentation notation; ``None`` if that cannot express it."""
     report = Report()
     definitions = [
         (PurePosixPath(), one)

@@ -64,7 +64,7 @@ WAIVER = '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = "o
         ('[tool.kwirec]\nseverity = { tag-gaps = "off" }', "unknown code `tag-gaps`; did you mean `tag-gap`?"),
         ('[tool.kwirec]\nseverity = { K602 = "off" }', "severity: K602 (duplicate-tag) is an error that cannot be"),
         ('[tool.kwirec]\nseverity = { K207 = "mild" }', "`mild` for K207 is not one of error, warning, note, off"),
-        ('[tool.kwirec]\nseverity = { K603 = "off", tag-gap = "note" }', "K603 is given twice, once as `tag-gap`"),
+        ('[tool.kwirec]\nseverity = { K603 = "off", tag-gap = "note" }', "K603 is set twice, once as `tag-gap`"),
         ('[tool.kwirec]\nseverity = "off"', "`severity` must be a table"),
         ('[tool.kwirec]\nseverities = { K207 = "off" }', "has no `severities`; did you mean `severity`?"),
         ("[tool.kwirec]\nwaivers = 3", "write each waiver as its own [[tool.kwirec.waivers]]"),

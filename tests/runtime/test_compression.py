@@ -210,7 +210,7 @@ class TestTrap45:
         assert decompress(LZ4, old, magic=0) == decompress(LZ4, new, magic=0) == decompress(LZ4, new, magic=1) == TEXT
         assert bytes(cramjam.lz4.decompress(new)) == TEXT
         for magic in (1, 2):
-            with pytest.raises(CompressionError, match="checksum of the header") as caught:
+            with pytest.raises(CompressionError, match="header checksum") as caught:
                 decompress(LZ4, old, magic=magic)
             assert caught.value.offset == 6
 
@@ -224,7 +224,7 @@ class TestTrap45:
         written = lz4_frame(TEXT, block_linked=False, content_checksum=True)
         assert decompress(LZ4, written[:-4] + b"oops") == TEXT
         for missing in (1, 2, 3, 4):
-            with pytest.raises(CompressionError, match="checksum of the content is missing"):
+            with pytest.raises(CompressionError, match="content checksum is missing"):
                 decompress(LZ4, written[:-missing])
 
     def test_trap_45_linked_lz4_blocks_are_refused_as_in_kafka(self) -> None:
@@ -248,7 +248,7 @@ class TestTrap45:
         assert decompress(LZ4, whole, magic=magic) == TEXT
         for size in range(4, len(whole)):
             with pytest.raises(
-                CompressionError, match=r"ends in its header|ends too early|bytes, but|is missing"
+                CompressionError, match=r"ends in its header|is truncated|bytes, but|is missing"
             ) as got:
                 decompress(LZ4, whole[:size], magic=magic)
             assert got.value.offset <= size

@@ -712,7 +712,7 @@ def test_as_data() -> None:
         "version": 13,
         "path": "tagged fields",
         "offset": len(data) - 1,
-        "reason": "the number of tagged fields takes 1 byte, 0 left",
+        "reason": "the number of tagged fields needs 1 byte, 0 left",
     }
 
 

@@ -179,7 +179,7 @@ def test_the_last_of_several_frames_may_be_cut_off(run: Any) -> None:
         result = run("--frame", data[:-cut].hex())
         assert (result.code, result.out.count("^^")) == (1, 1)
         assert f"frame at byte {len(data) // 2}:" in result.out
-    assert "a frame has at least 4 bytes" in result.err
+    assert "a frame needs at least 4 bytes" in result.err
 
 
 def test_a_frame_may_be_empty(run: Any) -> None:
@@ -208,7 +208,7 @@ def test_an_envelope_is_opened(run: Any) -> None:
     assert broken.code == 1
     found = json.loads(run("--format", "json", envelope(REQUEST[:-1])).out)
     assert "".join(span["bytes"] for span in found["spans"]) == envelope(REQUEST[:-1])
-    assert "not readable: the number of tagged fields takes 1 byte, 0 left" in broken.out
+    assert "not readable: the number of tagged fields needs 1 byte, 0 left" in broken.out
     twice = run(envelope(bytes.fromhex(envelope(REQUEST))))
     assert (twice.code, twice.out.count("Heartbeat")) == (0, 0)  # Kafka does not forward what was forwarded
 
@@ -254,7 +254,7 @@ def test_input_has_a_limit(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
             monkeypatch.setattr(sys, "stdin", stdin)
             result = run(*words, "--max-input", "1")
         assert result.code == 2
-        assert " has more than 1 MiB: see --max-input" in result.err
+        assert " is larger than 1 MiB: see --max-input" in result.err
     assert run(str(path)).code == 0
     path.write_bytes(REQUEST.hex().encode().ljust(1 << 20))
     assert run(str(path), "--max-input", "1").code == 0
@@ -287,17 +287,17 @@ def test_codings_can_be_said(tmp_path: Path) -> None:
     assert read_input(["abcd"], "base64") == base64.b64decode("abcd")
     assert read_input(["-_-_"], "base64") == base64.urlsafe_b64decode("-_-_") == base64.b64decode("+/+/")
     assert read_input(["abcd"], "hex") == b"\xab\xcd"
-    with pytest.raises(ValueError, match="neither hex nor base64"):
+    with pytest.raises(ValueError, match="is not hex, base64"):
         read_input(["ab!cd"], "base64")
     path = tmp_path / "frame"
     path.write_bytes(b"abcd")
     assert read_input([str(path)], "raw") == b"abcd"
-    with pytest.raises(ValueError, match="neither hex nor base64"):
+    with pytest.raises(ValueError, match="is not hex, base64"):
         read_input(["xyz"], "hex")
     with pytest.raises(FileNotFoundError):
         read_input(["abcd"], "raw")
     assert read_input(["f" * 5000]) == b"\xff" * 2500
-    with pytest.raises(ValueError, match="neither hex nor base64"):
+    with pytest.raises(ValueError, match="is not hex, base64"):
         read_input(["f" * 4999])
 
 
@@ -329,7 +329,7 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
 
 
 BATCH = encode_batch([Record(value=b"v")])
-CAPTURE = "a packet capture, not a frame: kwire tables reads it"
+CAPTURE = "a packet capture, not a frame: use kwire tables"
 DECOMPRESS = ", not a frame: decompress it, or give it to kwire tables if it is a capture or a log"
 
 
@@ -345,7 +345,7 @@ DECOMPRESS = ", not a frame: decompress it, or give it to kwire tables if it is 
         (lzma.compress(b"capture"), "compressed by xz" + DECOMPRESS),
         (
             BATCH,
-            "a log segment or a record batch, not a frame: kwire tables reads files of a log, kwire.records",
+            "a log segment or a record batch, not a frame: kwire tables reads log files, and kwire.records",
         ),
     ],
 )
@@ -371,16 +371,16 @@ def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:
     for data in (payload, frame(payload)):
         result = run(data.hex())
         assert result.code == 1
-        assert "all of its bytes fit Metadata 3-7: --response --api-key Metadata --version 7\n" in result.err
+        assert "fit a response of Metadata 3-7: use --response --api-key Metadata --version 7\n" in result.err
     short = run(PROTOCOL.encode_response(HeartbeatResponse(error_code=27), 3, correlation_id=7).hex())
     assert "Heartbeat 1-3" in short.err
-    assert short.err.endswith(": --response --api-key KEY --version N\n")
-    assert "fit Metadata 3-7:" in run((frame(payload) + frame(b"\0\0")).hex()).err, "the first is named"
+    assert short.err.endswith(": use --response --api-key KEY --version N\n")
+    assert "fit a response of Metadata 3-7:" in run((frame(payload) + frame(b"\0\0")).hex()).err, "the first is named"
     neither = run(payload.hex() + "00")
     assert neither.err.endswith("\nif it is a response: --response --api-key KEY --version N\n")
     key = ApiVersion(api_key=18, max_version=3)
     refused = PROTOCOL.encode_response(ApiVersionsResponse(error_code=35, api_keys=[key]), 0, correlation_id=7)
-    assert "fit ApiVersions 0: --response --api-key ApiVersions --version 0\n" in run(refused.hex()).err
+    assert "response of ApiVersions 0: use --response --api-key ApiVersions --version 0\n" in run(refused.hex()).err
     for arguments in (
         ["--response", "--api-key", "12", "--version", "4"],
         ["--message", "TopicRecord", "--version", "0"],
@@ -403,7 +403,7 @@ def test_large_payloads_are_not_tried_as_responses(run: Any, monkeypatch: pytest
     payload = PROTOCOL.encode_response(MetadataResponse(brokers=[broker], topics=[]), 5, correlation_id=3)
     for limit, named in ((len(payload), True), (len(payload) - 1, False)):
         monkeypatch.setattr(not_a_request, "MAX_TRIED", limit)
-        assert ("fit Metadata" in run(payload.hex()).err) is named
+        assert ("fit a response of Metadata" in run(payload.hex()).err) is named
 
 
 def test_an_interrupted_command_has_the_exit_code_of_a_shell(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,7 +504,7 @@ def test_a_large_message_of_many_values_is_not_decoded(run: Any, monkeypatch: py
     for given in ([request], body):
         refused = run("--format", "message", *given)
         assert (refused.code, refused.out) == (1, "{}\n")
-        assert "bytes with too many values" in refused.err
+        assert "bytes hold too many values" in refused.err
     assert run("--format", "message", produced(bytes(1000))).code == 0, "large because of its records"
 
 

@@ -353,7 +353,7 @@ def test_a_package_without_releases_names_its_newest_version() -> None:
 
 @pytest.mark.parametrize("name", ["", ".kwire_kafka", "kwire_kafka.", "a b", "../kwire_kafka", "os;x", "kwire-kafka"])
 def test_what_is_not_the_name_of_a_package_is_not_imported(name: str) -> None:
-    with pytest.raises(ValueError, match="is not the name of a package"):
+    with pytest.raises(ValueError, match="is not a package name"):
         registry(name)
 
 

@@ -354,8 +354,8 @@ READY = "03 01 01"
         (f"02 {READY} {EPOCH}", "tag 1 after tag 3: tags must ascend"),
         (f"02 {EPOCH} {EPOCH}", "tag 1 after tag 1: tags must ascend"),
         ("01 03 02 01", "tag 3 has size 2, 1 byte left"),
-        ("02 03 02 01 09 00", "tag 3 has size 2, its value takes 1 byte"),
-        ("01 01 01 000000000000004d", "tag 1 has size 1, its value takes 8 bytes"),
+        ("02 03 02 01 09 00", "tag 3 has size 2, but its value has 1 byte"),
+        ("01 01 01 000000000000004d", "tag 1 has size 1, but its value has 8 bytes"),
     ],
 )
 def test_trap_20_what_only_javas_generated_code_accepts(tags: str, reason: str) -> None:

@@ -112,7 +112,7 @@ def test_the_fixtures_take_the_arguments_of_all_markers(pytestconfig: pytest.Con
     for address in addresses:
         with pytest.raises(BrokerError, match="refused"):
             asyncio.run(connect(*parse_address(address), PROTOCOL))
-    with pytest.raises(pytest.UsageError, match=r"the marker kafka needs names: @pytest.mark.kafka\(release=...\)"):
+    with pytest.raises(pytest.UsageError, match=r"accepts only named arguments: @pytest.mark.kafka\(release=...\)"):
         next(plugin._running(marked(pytest.mark.kafka("3.9").mark)))
     assert plugin.MARKER in pytestconfig.getini("markers")
 

@@ -609,7 +609,7 @@ def text(request: str, passage: Passage) -> None:
 
 @pytest.mark.parametrize("found", [unannotated, text, lambda: None])
 def test_a_filter_says_what_it_gets(found: Filter) -> None:
-    with pytest.raises(TypeError, match="annotate its first parameter with the class of a message"):
+    with pytest.raises(TypeError, match="annotate its first parameter with a message class"):
         Proxy("broker:9092", [found])
 
 

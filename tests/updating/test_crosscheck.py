@@ -66,9 +66,9 @@ def test_differences_and_missing_repositories_are_told(
         "records: 1 of 1 common versions are equal, 0 differ as explained\n"
     )
     for path, versions, told in (
-        ("B", "0", [differs, "explained without need: AskRequest version 0, B"]),
-        ("A", "1", [differs, "explained without need: AskRequest version 1, A"]),
-        ("A", "0-1", ["explained without need: AskRequest version 1, A"]),
+        ("B", "0", [differs, "explanation without a difference: AskRequest version 0, B"]),
+        ("A", "1", [differs, "explanation without a difference: AskRequest version 1, A"]),
+        ("A", "0-1", ["explanation without a difference: AskRequest version 1, A"]),
         ("A", "0", []),
     ):
         monkeypatch.setattr(crosscheck, "KNOWN", (Known("AskRequest", versions, path, "an example"),))

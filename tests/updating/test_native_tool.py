@@ -47,10 +47,10 @@ def test_what_is_asked_for_is_compiled_and_nothing_else(
         (tree / "runtime", tree / "package", {"modules": modules, "jobs": jobs, **always})
         for modules, jobs in ((["clock", "tide"], 3), (["tide"], 1))
     ]
-    assert capsys.readouterr().out == "2 modules are native, 2.5 MB, after 7 s\n" * 2
+    assert capsys.readouterr().out == "2 modules (2.5 MB) compiled in 7 s\n" * 2
     with pytest.raises(SystemExit, match="2"):
         native.main(["--modules", "tdie"])
-    assert "package/tdie.py does not exist: give modules like api/fetch" in capsys.readouterr().err
+    assert "package/tdie.py does not exist: name modules such as api/fetch" in capsys.readouterr().err
     assert len(asked) == 2
 
 

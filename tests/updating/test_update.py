@@ -122,8 +122,8 @@ def test_an_enum_that_is_new_is_drafted_and_left_to_do(root: Path) -> None:
     assert json.loads((root / "union" / "enums" / "Tide.json").read_text()) == draft(TIDE)
     assert [path.stem for path in sorted((root / "union" / "enums").iterdir())] == ["Phase", "Tide"]
     left = list(left_to_do([done]))
-    assert "`enums/Tide.json` is a draft from `common.moon.Tide`: describe it, name it in " in "\n".join(left)
-    assert any(line.startswith("`common.moon.Tide$Rank` keeps numbers (FIRST 1, LAST 9): define") for line in left)
+    assert "`enums/Tide.json` is a draft from `common.moon.Tide`. Describe it, name it in " in "\n".join(left)
+    assert any(line.startswith("`common.moon.Tide$Rank` contains numbers (FIRST 1, LAST 9). Define") for line in left)
     assert any("`union/enums/Tide.json`: describe enum `Tide`, value `LOW`, value `HIGH`" in line for line in left)
     assert "new enums Tide" in "\n".join(report([done], []))
 
@@ -145,7 +145,7 @@ def test_a_draft_is_kept_and_gets_new_values(root: Path) -> None:
     ENUMS[:] = [replace(TIDE, values={**TIDE.values, "SPRING": 9})]
     done = take_in(jars(root, "1.1.0"))
     assert path.read_text().replace(',\n    { "name": "SPRING", "value": 9, "about": "" }', "") == described
-    assert [str(one).partition(":")[0] for one in done.new_enums] == [
+    assert [str(one).partition(". ")[0] for one in done.new_enums] == [
         "`enums/Tide.json` is a draft from `common.moon.Tide`"
     ]
 
@@ -167,8 +167,8 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
         "- `union/apis/ClockRequest.json`: request `ClockRequest` has no response; "
         "no message and no struct is described; describe field `Time`",
         "- `errors.json`: error 2 (`TOO_EARLY`) has no description",
-        "- `union/apis/ClockRequest.json`: move it to the folder where a reader would look for it",
-        "- 1.1.0: Maven has no kafka-streams; merge again when it does",
+        "- `union/apis/ClockRequest.json`: move the file to the folder where readers expect it",
+        "- 1.1.0: Maven lacks kafka-streams. Merge again when it is published",
         "- Kafka's classes differ: &#60;b&#62;&#95;",
         "- Kafka 1.1.0: new versions ClockRequest 1.",
     ):
@@ -284,7 +284,7 @@ def test_the_draft_for_the_changelog_names_what_users_get(root: Path) -> None:
     lines = list(report([take_in(second), take_in(third)], []))
     assert [line for line in lines if line.startswith("- Kafka")] == [
         "- Kafka 1.1.0: new messages Dial, Wheel; new versions ClockRequest 2.",
-        "- Kafka 1.2.0: the messages and versions of the release before it.",
+        "- Kafka 1.2.0: the same messages and versions as the previous release.",
     ]
 
 
@@ -293,7 +293,7 @@ def test_files_in_folders_that_others_share_are_left_to_be_moved(root: Path) -> 
         path = root / "union" / f"{place}.json"
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(DATA.format(path.stem))
-    moved = [line.partition(":")[0] for line in left_to_do([]) if line.endswith("a reader would look for it")]
+    moved = [line.partition(":")[0] for line in left_to_do([]) if line.endswith("where readers expect it")]
     assert moved == [f"`union/{place}.json`" for place in ("apis/A", "coordinators/C", "coordinators/D", "data/E")]
 
 
@@ -404,7 +404,7 @@ def test_facts_are_without_prose(root: Path) -> None:
 def test_other_bytes_without_a_reason_are_left_to_do(root: Path) -> None:
     take_in(jars(root, "1.0.0"))
     done = take_in(jars(root, "1.1.0", type="int32"))
-    told = "`exceptions.json`: say why ClockRequest 0 has other bytes in 1.0.0"
+    told = "`exceptions.json`: add the reason why ClockRequest 0 has different bytes in 1.0.0"
     assert told in left_to_do([done])
     path = root / "union" / "exceptions.json"
     path.write_text(path.read_text().replace('"reason": ""', '"reason": "A preview."'))

@@ -211,7 +211,7 @@ def test_findings(tmp_path: Path, kwire_lua: Path) -> None:
     ]
     half = write_pcap(tmp_path / "b.pcap", packets(Conversation([(CLIENT, 0.0, known)])), snaplen=70)
     found = printed(half, kwire_lua, "-Y", "kwire.truncated", "-T", "fields", "-e", "_ws.expert.message")
-    assert found == ["the number of tagged fields takes 1 byte, 0 left"]
+    assert found == ["the number of tagged fields needs 1 byte, 0 left"]
 
 
 def damaged(at: int, by: int) -> bytes:

@@ -14,7 +14,7 @@ from kwirec.diagnostics.diagnostic import did_you_mean
 @click.command()
 @click.argument("code")
 def explain(code: str) -> None:
-    """Explain a diagnostic code such as K304, or a rule of diff such as FIELD_REORDERED."""
+    """Explain a diagnostic code such as K304, or a diff rule such as FIELD_REORDERED."""
     from kwirec.diff.report import explain_rule
     from kwirec.diff.rules import BY_NAME
 
@@ -31,7 +31,7 @@ def explain(code: str) -> None:
 @click.command("rule-pages", hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path))
 def rule_pages(folder: Path) -> None:
-    """Write a documentation page for every code, and one that lists the rules of diff."""
+    """Write a documentation page for every code, and a page that lists the diff rules."""
     from kwirec.diff.report import rules_page
 
     catalogue.write_pages(folder)

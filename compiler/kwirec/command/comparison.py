@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="SOURCE...")
 @options.reporting
-@click.option("--release", required=True, help="The Kafka release of SOURCE, such as 4.1.1.")
+@click.option("--release", required=True, help="Kafka release of SOURCE, such as 4.1.1.")
 @click.option("--into", type=click.Path(path_type=Path), default=Path("message_defs/kafka"), show_default=True)
 def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: Path) -> None:
     """Merge a Kafka release into the union of releases, and check the union against every release."""
@@ -86,7 +86,7 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     type=click.Path(path_type=Path),
     default=Path("message_defs/kafka"),
     show_default=True,
-    help="The union of releases that `release:` refers to.",
+    help="Union of releases that `release:` refers to.",
 )
 @options.guide_url
 def diff(
@@ -104,8 +104,8 @@ def diff(
 
     A side is a file, folder, jar, zip or `ARCHIVE!FILE`, a path at a git revision (`git:v1.2:PATH`, or `git:main` for
     the path of the other side), or a release in the union (`release:3.9.1`). `git:main...` is the commit where HEAD
-    left `main`. Each level includes the previous ones: wire (bytes of a numbered version), json (names in request
-    logs), source (generated Python), policy (evolution rules).
+    left `main`. The levels are wire (bytes of a numbered version), json (names in request logs), source (generated
+    Python) and policy (evolution rules). Each level includes the previous levels.
 
     `--layouts` compares only the bytes of any two sources of the same protocol. It pairs requests and responses by
     api key and other messages by name. The exit code is 1 if any version differs.
@@ -113,7 +113,9 @@ def diff(
     from kwirec.diff.layout_report import FORMATS
 
     if layouts and (level or form not in FORMATS):
-        raise click.UsageError(f"--layouts has no --level, and only the formats {', '.join(FORMATS)}")
+        raise click.UsageError(
+            f"--layouts is not valid with --level, and supports only the formats {', '.join(FORMATS)}"
+        )
     before, after = _read_sides(old, new, union, notation)
     if layouts:
         sys.exit(_diff_layouts(before, after, form, guide_url))
@@ -164,8 +166,8 @@ def _show_hint(old: str, new: str, judgement: Judgement) -> None:
     names = read_history(Path(old)).names
     if names and not read_history(Path(new)).names:
         echo(
-            f"hint: {old} has what any release from {names[0]} to {names[-1]} had; `release:{names[-1]}`, with "
-            f"`--union {old}`, is one of them",
+            f"hint: {old} contains all releases from {names[0]} to {names[-1]}. To compare a single release, use "
+            f"`release:{names[-1]}` with `--union {old}`",
             err=True,
         )
 

@@ -40,10 +40,10 @@ def check(
     only_diff: bool,
     guide_url: str,
 ) -> None:
-    """Check definitions: files, folders, jars or zips that contain them.
+    """Check definitions in files, folders, jars or zips.
 
     `--fix` corrects mistakes in place if only one correction is possible. Comments and all other text stay. Then the
-    command prints the findings that are left. `kwirec explain` names the codes that have fixes.
+    command prints the remaining findings. `kwirec explain` names the codes that have fixes.
 
     The exit code is 1 for errors and warnings, and with --diff if anything would change.
     """
@@ -60,7 +60,7 @@ def check(
         show_unused(waiver for waiver in report.waivers if waiver not in report.used_waivers)
         done = f"{'would fix' if only_diff else 'fixed'} {fixed.count}; " if fixed else ""
         done += counts(report, loaded, " left" if fixed else "")
-        hint = f"; --fix mends {fixable}" if fixable and not fixed else ""
+        hint = f"; --fix corrects {fixable}" if fixable and not fixed else ""
         echo(f"{count} message{'' if count == 1 else 's'} checked: {done}{hint}", err=True)
     sys.exit(max(status(report), FINDINGS if only_diff and fixed and fixed.count else CLEAN))
 
@@ -89,7 +89,7 @@ def mend(
 @options.only_check
 @click.option("--diff", "only_diff", is_flag=True, help="Print what would change, and write nothing.")
 def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only_diff: bool) -> None:
-    """Format definitions: files, and folders that contain them, in place.
+    """Format definitions in files and folders in place.
 
     Only the layout changes. Attributes and comments keep their order. Archives, `.jsonl` bundles, and files with
     mistakes other than indentation stay as they are. `-` formats standard input to standard output.
@@ -137,7 +137,7 @@ def _show_formatted(files: Sequence[Rewritten], report: Report, only_check: bool
     mistaken = len({one.primary.span.source.name for one in report.diagnostics})
     verb = "to format" if only_check else "formatted"
     noun = "file" if len(changed) == 1 else "files"
-    mistakes = f", {mistaken} with mistakes left alone" if mistaken else ""
+    mistakes = f", {mistaken} skipped because of mistakes" if mistaken else ""
     echo(f"{len(changed)} {noun} {verb}, {len(files) - len(changed)} unchanged{mistakes}", err=True)
 
 
@@ -188,7 +188,7 @@ def dump(
             raise click.UsageError(printable(f"there is no message `{message}`. {hint}".strip()))
     if form == "json":
         if stage == "syntax":
-            raise click.UsageError("--format json has no --stage syntax")
+            raise click.UsageError("--format json is not valid with --stage syntax")
         if not report.has_errors():
             click.echo(_json_text(loaded, paths, message), nl=False)
     elif stage == "syntax":
@@ -215,9 +215,9 @@ def _json_text(loaded: Loaded, paths: Sequence[Path], message: str | None) -> st
 @options.paths
 @options.notation
 @options.reporting
-@click.option("--to", type=click.Choice(["json", "krammar"]), required=True, help="The notation to write.")
+@click.option("--to", type=click.Choice(["json", "krammar"]), required=True, help="Notation to write.")
 @click.option("--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect to write.  [default: kwire]")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @options.only_check
 def convert(
     paths: Sequence[Path],
@@ -231,13 +231,13 @@ def convert(
 ) -> None:
     """Write definitions in the other notation, or in one layout of the same notation.
 
-    Files keep their folders. The notations hold the same facts. For franz-go's dialect, the command omits and reports
-    facts that it has no words for. Error codes and facts about releases are not converted.
+    Files keep their folders. Both notations express the same facts. The command omits and reports facts that
+    franz-go's dialect cannot express. Error codes and facts about releases are not converted.
     """
     from kwirec.convert import convert as run
 
     if dialect == "franz-go" and to != "krammar":
-        raise click.UsageError("--dialect is for --to krammar")
+        raise click.UsageError("--dialect is only valid with --to krammar")
     try:
         result = run(paths, report, to=to, out=out, dialect=dialect, notation=notation, check=only_check)
     except OSError as problem:

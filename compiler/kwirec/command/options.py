@@ -26,7 +26,7 @@ dialect = click.option(
 only_check = click.option(
     "--check", "only_check", is_flag=True, help="Write nothing and exit with 1 if a file would change."
 )
-quiet = click.option("--quiet", "-q", is_flag=True, help="Hide progress and the number of warnings.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Do not print progress and the number of warnings.")
 
 
 def format(*choices: str) -> Callable[[F], F]:
@@ -50,7 +50,7 @@ def config(name: str, section: str, load: Callable[[Path | None], object]) -> Ca
         name,
         type=click.Path(path_type=Path, exists=True, dir_okay=False),
         callback=read,
-        help=f"A pyproject.toml with [{section}].  [default: the nearest one above the current folder]",
+        help=f"A pyproject.toml with [{section}].  [default: the nearest file in this or a parent folder]",
     )
 
 

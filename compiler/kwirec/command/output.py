@@ -98,7 +98,7 @@ def make_from(
     if result is None or form != "text":
         show(report, form, loaded.schema, guide_url)
     elif report.diagnostics and not quiet:
-        echo(f"{counts(report, loaded)}: `kwirec check` shows them", err=True)
+        echo(f"{counts(report, loaded)}: run `kwirec check` to see them", err=True)
     if result is None:
         echo(f"{counts(report, loaded)}; nothing was written", err=True)
         sys.exit(status(report))
@@ -134,22 +134,24 @@ def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
 @options.paths
 @options.notation
 @options.reporting
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The folder to write to.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder to write to.")
 @click.option(
     "--only",
     multiple=True,
     metavar="SELECTION",
     help="Messages and versions, such as `FetchRequest:newest,Produce*:9`.",
 )
-@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the templates.")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a template parameter.")
 @click.option(
     "--format-with",
     "formatters",
     multiple=True,
     metavar="SUFFIX=COMMAND",
-    help="Command that formats files of a suffix, such as `.go=gofmt`. black formats `.py`.",
+    help="Command that formats files with a suffix, such as `.go=gofmt`. black formats `.py`.",
 )
-@click.option("--timeout", type=click.FloatRange(0.1), default=60, show_default=True, help="CPU seconds to render.")
+@click.option(
+    "--timeout", type=click.FloatRange(0.1), default=60, show_default=True, help="Maximum CPU time for rendering."
+)
 @options.only_check
 @options.quiet
 def emit(
@@ -168,9 +170,9 @@ def emit(
 ) -> None:
     """Render TEMPLATES with the definitions in PATHS, and write the files to a folder.
 
-    TEMPLATES is a folder of Jinja templates, or the name of one that comes with kwirec. Its `emit.toml` lists the
-    templates, and the part of the definitions for which each runs. Templates are sandboxed. They reach no file, and
-    their time, memory and output are limited.
+    TEMPLATES is a folder of Jinja templates, or the name of templates that come with kwirec. Its `emit.toml` lists
+    the templates, and the part of the definitions for which each runs. Templates are sandboxed. They cannot access
+    files, and their time, memory and output are limited.
 
     Errors stop the command. Only files of an earlier run are replaced or removed. Any other file in the folder is an
     error.
@@ -222,7 +224,7 @@ def _pair(text: str, form: str) -> tuple[str, str]:
 @click.option(
     "--ci",
     type=click.Choice(["github"]),
-    help="Write a workflow that checks pull requests. FOLDER may have a protocol.",
+    help="Write a workflow that checks pull requests. FOLDER may contain a protocol.",
 )
 def new(name: str, folder: Path | None, notation: Notation, templates: bool, ci: str | None) -> None:
     """Create a starter protocol with tests in FOLDER (default: ./NAME).
@@ -238,7 +240,7 @@ def new(name: str, folder: Path | None, notation: Notation, templates: bool, ci:
             f"{name!r} is not a valid distribution name: use ASCII, without leading or trailing underscores"
         )
     if ci and templates:
-        raise click.UsageError("--ci is for a protocol, not for --templates")
+        raise click.UsageError("--ci is not valid with --templates")
     folder = folder or Path(name)
     is_new = not (ci and (folder / "defs").is_dir())
     try:

@@ -13,9 +13,9 @@ UNREADABLE = Code(
     number="K001",
     name="unreadable",
     what="A given path cannot be read. It does not exist, access is denied, an archive is damaged or too large, or "
-    "definitions that are compiled together have more than 2 MiB.",
-    why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with definitions. "
-    "Kafka's have 0.7 MiB.",
+    "all definitions together are larger than 2 MiB.",
+    why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with the size of "
+    "definitions. Kafka's definitions are 0.7 MiB.",
     offending="kwirec check message_dfes/",
     corrected="kwirec check message_defs/",
 )
@@ -33,7 +33,7 @@ UNTERMINATED = Code(
     number="K003",
     name="unterminated",
     what="A string, block comment, list or object is not closed.",
-    why="Everything after the opening would be read as its content.",
+    why="Everything after the opening character would be read as content.",
     offending=clock().removesuffix(" }"),
     krammar=krammar("  Hours: [int8"),
     corrected=clock(),
@@ -43,7 +43,7 @@ BAD_ESCAPE = Code(
     number="K004",
     name="bad-escape",
     what="A string contains an escape sequence that is not valid JSON.",
-    why="JSON readers would interpret it differently.",
+    why="JSON readers would interpret the string differently.",
     offending=clock().replace("A clock.", r"A \q clock."),
     corrected=clock(about='A "q" clock.'),
 )
@@ -51,7 +51,7 @@ BAD_ESCAPE = Code(
 UNEXPECTED_TOKEN = Code(
     number="K005",
     name="unexpected-token",
-    what="The file is not in its notation: a comma, colon, value, type or bracket is missing or misplaced.",
+    what="The file does not follow its notation. A comma, colon, value, type or bracket is missing or misplaced.",
     why="The rest of the definition could be misread.",
     offending=clock().replace(",", "", 1),
     krammar=krammar("  Hour int8"),
@@ -63,8 +63,8 @@ TRAILING_TOKENS = Code(
     number="K006",
     name="trailing-tokens",
     what="Something follows the closing brace of the definition.",
-    why="Old Kafka releases contain such files, and their reader ignored the rest. kwirec also ignores it, but "
-    "warns because a second definition in the file would be lost.",
+    why="Old Kafka releases contain such files, and their reader ignored the rest. kwirec also ignores the rest, "
+    "but warns because a second definition in the file would be lost.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock() + " }",
@@ -85,7 +85,7 @@ REPEATED_ATTRIBUTE = Code(
     number="K008",
     name="repeated-attribute",
     what="An attribute appears twice in one object, with the same value.",
-    why="A later change may update only one of the two. This is only a warning because Kafka 3.9 has such files.",
+    why="A later change may update only one of them. This is only a warning because Kafka 3.9 has such files.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock().replace('"validVersions"', '"validVersions": "0-2", "validVersions"'),
@@ -149,7 +149,7 @@ BAD_VERSION_RANGE = Code(
     number="K014",
     name="bad-version-range",
     what="A version range is not written as `N`, `N-M`, `N+` or `none`, or a bound does not fit an int16.",
-    why="Guessing is not safe: `1..3` or `<4` can be understood in different ways.",
+    why="Guessing is not safe, because `1..3` or `<4` can be understood in different ways.",
     offending=clock(validVersions="0..2"),
     krammar=krammar("  Hour: int8 // v1"),
     corrected=clock(),
@@ -197,9 +197,8 @@ BAD_ERROR = Code(
 BAD_INDENTATION = Code(
     number="K020",
     name="bad-indentation",
-    what="A line has a tab, an odd number of spaces or too many of them before its first word, or it is indented "
-    "outside of a struct.",
-    why="The indentation of a line shows the struct of a field, two spaces for each level.",
+    what="A line begins with a tab, an odd number of spaces or too many spaces, or is indented outside of a struct.",
+    why="The indentation of a line determines the struct of a field. Each level is two spaces.",
     offending=krammar().replace("  Hour", "   Hour"),
     corrected=krammar(),
 )
@@ -207,7 +206,7 @@ BAD_INDENTATION = Code(
 SPACING = Code(
     number="K021",
     name="spacing",
-    what="A line ends with white space, or two words are not parted by exactly one space.",
+    what="A line ends with white space, or two words are not separated by exactly one space.",
     why="franz-go's generator refuses such a file.",
     severity=Severity.WARNING,
     relaxable=True,
@@ -219,8 +218,8 @@ SPACING = Code(
 NOT_FRANZ_GO = Code(
     number="K022",
     name="not-franz-go",
-    what="A definition in the dialect of franz-go has a word that only kwire knows.",
-    why="franz-go's generator refuses the file. Files without a suffix have this dialect, and all files with "
+    what="A definition in franz-go's dialect uses a word that only kwire knows.",
+    why="franz-go's generator refuses the file. Files without a suffix are in this dialect, as are all files with "
     "`--dialect franz-go`.",
     severity=Severity.NOTE,
     relaxable=True,
@@ -231,10 +230,9 @@ NOT_FRANZ_GO = Code(
 WRONG_IN_FRANZ_GO = Code(
     number="K023",
     name="wrong-in-franz-go",
-    what="A definition in the dialect of franz-go for which its generator writes other bytes than Kafka, without an "
-    "error: a tag beside versions, a tagged struct that can be null, or a named struct without `flexible` in a "
-    "flexible message.",
-    why="Peers misread the message, and nothing reports why.",
+    what="For a definition in franz-go's dialect, its generator writes different bytes than Kafka. It has a "
+    "tag and versions, a nullable tagged struct, or a named struct without `flexible` in a flexible message.",
+    why="Peers misread the message, and no error says why.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=krammar("  Hour: int8 // v2+, tag 0", name="00_clock"),
@@ -254,7 +252,7 @@ RESPONSE_WITHOUT_REQUEST = Code(
     number="K025",
     name="response-without-request",
     what="A response without an api key does not directly follow its request.",
-    why="It has the api key and the versions of the request.",
+    why="The response uses the api key and versions of the request.",
     offending=krammar("  Hour: int8", "  Minute: int8", order=(1, 0)),
     corrected=krammar("  Hour: int8", "  Minute: int8"),
 )
@@ -263,7 +261,7 @@ NO_VERSION_FIELD = Code(
     number="K026",
     name="no-version-field",
     what="A struct `with version field` does not start with `Version: int16`.",
-    why="The number before the other fields says in which version they are.",
+    why="The number before the other fields determines their version.",
     offending="// Clock.krm\n\n// A clock.\nClock => not top level, with version field\n  // The hour.\n  Hour: int8",
     corrected="// Clock.krm\n\n// A clock.\nClock => not top level, with version field\n  Version: int16\n"
     "  // The hour.\n  Hour: int8",
@@ -272,8 +270,8 @@ NO_VERSION_FIELD = Code(
 NOT_IN_NOTATION = Code(
     number="K027",
     name="not-in-notation",
-    what="`kwirec convert` leaves out what the other notation, or the dialect of franz-go, has no words for.",
-    why="It is lost when the result is converted back.",
+    what="`kwirec convert` omits facts that the other notation, or franz-go's dialect, cannot express.",
+    why="The facts are lost when the result is converted back.",
     severity=Severity.WARNING,
     relaxable=True,
     offending="kwirec convert defs --to krammar --dialect franz-go --out out",
@@ -284,7 +282,7 @@ TOO_MANY_FINDINGS = Code(
     number="K028",
     name="too-many-findings",
     what="The command found more than 10,000 problems. It omits the rest.",
-    why="An unlimited list would need unlimited memory. Fix the first findings.",
+    why="An unlimited list would need unlimited memory. Fix the first findings, and run the command again.",
     offending="kwirec check captures/",
     corrected="kwirec check message_defs/",
 )
@@ -320,8 +318,8 @@ STRUCT_REDEFINED = Code(
 BAD_DEFAULT = Code(
     number="K103",
     name="bad-default",
-    what="A default is not a valid value for the type of its field: not a number, out of range, or neither empty nor "
-    "`null` for bytes, arrays and structs.",
+    what="A default is not valid for the type of its field. It is not a number, is out of range, or is neither empty "
+    "nor `null` for bytes, arrays and structs.",
     why="Integers are decimal or hexadecimal (`0x7fffffff`) and must be in range. A bool is `true` or `false`. A "
     "uuid is 16 bytes in base64. Bytes, arrays and structs default to empty or `null`.",
     offending=clock(field("Hour", "int8", default="200")),
@@ -341,7 +339,7 @@ MESSAGE_REDEFINED = Code(
 UNKNOWN_ENUM = Code(
     number="K105",
     name="unknown-enum",
-    what="The `enum` of a field names no enum.",
+    what="The `enum` of a field does not name an enum.",
     why="Its values have no names, as if the attribute were absent. An enum is a definition of type `enum`, in any "
     "of the compiled files. This is only a warning because you can compile a part of a protocol.",
     severity=Severity.WARNING,
@@ -355,7 +353,7 @@ ENUM_REDEFINED = Code(
     number="K106",
     name="enum-redefined",
     what="Two enums have the same name.",
-    why="Fields refer to an enum by its name, in all files that are compiled together.",
+    why="Fields refer to an enum by its name. All files that are compiled together share these names.",
     offending=files(enum(value("NEW", 0)), enum(value("FULL", 1))),
     corrected=files(enum(value("NEW", 0)), enum(value("FULL", 1), name="Tide")),
 )
@@ -373,7 +371,7 @@ STRUCT_LEFT_OUT = Code(
     number="K111",
     name="struct-left-out",
     what="No message uses a named struct.",
-    why="It is not part of the protocol, and so not of the generated package.",
+    why="The struct is not part of the protocol, so the generated package does not contain it.",
     severity=Severity.NOTE,
     relaxable=True,
     offending=krammar(structs=(HOUR, "")),
@@ -383,8 +381,8 @@ STRUCT_LEFT_OUT = Code(
 NO_WIRE_KIND = Code(
     number="K112",
     name="no-wire-kind",
-    what="A field of a message is a varint, or its length or count is one, or its length is in another field.",
-    why="Only records, which are not defined here, have such fields: `kwire.records` reads them.",
+    what="A field of a message is a varint, has a varint as its length or count, or has its length in another field.",
+    why="Only records have such fields. They are not defined here, and `kwire.records` reads them.",
     offending=krammar("  Hour: varint"),
     corrected=krammar("  Hour: int32"),
 )

@@ -34,7 +34,7 @@ bytes. The size also limits the JSON files in an archive. A Kafka release has 0.
 needs 100 times this memory. A small archive may unpack to gigabytes.
 """
 
-TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in all: pass fewer files at a time"
+TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in total: pass fewer files at a time"
 
 
 @dataclass
@@ -81,7 +81,7 @@ def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True
             if resolved not in sources and room.left >= 0:
                 sources[resolved] = list(_read(file, report, member, room))
         if required and not any(sources.get(resolved) for resolved, _ in files) and len(report.diagnostics) == before:
-            help = "kwirec reads files that end in .json, .jsonl and .krm from folders, and any file that you name"
+            help = "in folders, kwirec reads only files that end in .json, .jsonl or .krm"
             helps = [help] if path.is_dir() else []
             report.add(codes.NO_DEFINITIONS, f"no definitions in `{path.as_posix()}`", _whole(path), helps=helps)
     return list(chain.from_iterable(sources.values()))
@@ -138,7 +138,7 @@ def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:
         if member.compress_type not in METHODS:
-            raise ValueError(f"`{member.filename}` is neither stored nor deflated, as everything in a jar is")
+            raise ValueError(f"`{member.filename}` uses a compression other than deflate")
         if member.header_offset < end:
             raise ValueError(f"`{member.filename}` overlaps another file in the archive")
         end = member.header_offset + HEADER + member.compress_size
@@ -147,9 +147,7 @@ def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
     found = [file for file in found if only in ("", file.filename)]
     size = sum(member.file_size for member in found)
     if len(members) > MAX_MEMBERS or size > MAX_BYTES:
-        contents = (
-            f"{len(members)} files (the limit is {MAX_MEMBERS}) with {size} bytes of JSON (at most {MAX_BYTES})"
-        )
+        contents = f"{len(members)} files (at most {MAX_MEMBERS}) with {size} bytes of JSON (at most {MAX_BYTES})"
         raise ValueError(f"the archive has {contents}: unpack it and pass the folder of the definitions")
     return sorted(found, key=lambda member: member.filename)
 

@@ -8,7 +8,7 @@ BAD_EMIT_TOML = Code(
     number="K901",
     name="bad-emit-toml",
     what="The `emit.toml` of a template folder is not TOML, or has a key or value that `kwirec emit` does not know.",
-    why="With a misspelt key, an output would be missing or would run for the wrong things.",
+    why="With a misspelt key, an output would be missing, or would run for the wrong parts of the definitions.",
     offending='[[output]]\ntemplate = "table.md.jinja"\neach = "mesage"',
     corrected='[[output]]\ntemplate = "table.md.jinja"\neach = "message"',
 )
@@ -17,7 +17,7 @@ TEMPLATE_SYNTAX = Code(
     number="K902",
     name="template-syntax",
     what="A template is not valid Jinja.",
-    why="It cannot be rendered. Templates have the syntax of Jinja 3, with its extension for `break` and `continue`.",
+    why="Templates use the syntax of Jinja 3, with its extension for `break` and `continue`.",
     offending="{% for message in schema.messages %}{{ message.name }}",
     corrected="{% for message in schema.messages %}{{ message.name }}{% endfor %}",
 )
@@ -46,7 +46,7 @@ TEMPLATE_UNSAFE = Code(
     name="template-unsafe",
     what="A template uses something that a sandbox forbids, such as an attribute that begins with `_`.",
     why="Templates may come from strangers. They see the view of the protocol and their parameters. They see neither "
-    "files nor the objects of Python.",
+    "files nor Python objects.",
     offending="{{ schema.__class__.__mro__ }}",
     corrected="{{ schema.messages | length }}",
 )
@@ -54,8 +54,8 @@ TEMPLATE_UNSAFE = Code(
 TEMPLATE_LIMIT = Code(
     number="K906",
     name="template-limit",
-    what="The templates need more time or memory, or make more text or files than they may.",
-    why="An endless loop would never return, and could fill the disk. `--timeout` sets the seconds of CPU time.",
+    what="The templates exceed a limit of time, memory, text or files.",
+    why="An endless loop would never end, and could fill the disk. `--timeout` limits the CPU time in seconds.",
     offending="{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
     corrected="{% for message in schema.messages %}{% endfor %}",
 )
@@ -73,8 +73,8 @@ BAD_OUTPUT_PATH = Code(
 OUTPUT_TWICE = Code(
     number="K908",
     name="output-twice",
-    what="Two outputs have the same path, or paths that differ only in case, or one is a folder of the other.",
-    why="Only one of them could be written.",
+    what="Two outputs have the same path or paths that differ only in case, or one path is a folder of the other.",
+    why="Only one of the outputs could be written.",
     offending='[[output]]\ntemplate = "struct.go.jinja"\neach = "struct"\npath = "structs.go"',
     corrected='[[output]]\ntemplate = "struct.go.jinja"\neach = "struct"\npath = "{{ message }}/{{ struct }}.go"',
 )
@@ -91,8 +91,8 @@ NOT_FORMATTED = Code(
 BAD_TEMPLATE_FILE = Code(
     number="K910",
     name="bad-template-file",
-    what="A file of a template folder is a symbolic link, is not UTF-8, or the folder has too much text.",
-    why="A link could lead to any file of the machine, whose text would then be in the output.",
+    what="A file of a template folder is a symbolic link or not UTF-8, or the folder contains too much text.",
+    why="A link could lead to any file of the machine, and the output would contain its text.",
     offending="templates/table.md.jinja -> ../../secrets.txt",
     corrected="templates/table.md.jinja",
 )

@@ -30,8 +30,8 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
     if release not in history.releases:
         if not history.releases:
             raise UnknownReleaseError(
-                f"`release:{release}` needs a union of releases, and `{root.as_posix()}` is none: "
-                "name one with --union"
+                f"`release:{release}` needs a union of releases, and `{root.as_posix()}` is not a "
+                "union: name a union with --union"
             )
         known = ", ".join(sorted(history.releases, key=release_key))
         raise UnknownReleaseError(f"unknown release `{release}`: the union in `{root.as_posix()}` has {known}")

@@ -94,7 +94,7 @@ def explain_rule(rule: Rule) -> str:
 RULES_PAGE = """\
 # Rules of `kwirec diff`
 
-This reference lists all rules by level. `kwirec explain FIELD_REORDERED` explains one. [Comparing
+This reference lists all rules by level. `kwirec explain FIELD_REORDERED` explains a rule. [Comparing
 definitions](../diff.md) describes the levels.
 
 """

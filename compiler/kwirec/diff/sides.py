@@ -131,7 +131,7 @@ def _at_revision(revision: str, path: str, report: Report, *, required: bool) ->
         try:
             zipfile.ZipFile(io.BytesIO(archive)).extractall(folder)
         except (OSError, ValueError, zipfile.BadZipFile) as problem:
-            raise SideError(f"git archive --format=zip gave no archive that can be read: {problem}") from problem
+            raise SideError(f"git archive --format=zip did not produce a readable archive: {problem}") from problem
         there = Path(folder, where)
         sources = read_sources([there], report)
         names = (source.name.removeprefix(there.as_posix()).lstrip("/") for source in sources)

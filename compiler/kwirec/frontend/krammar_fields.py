@@ -20,9 +20,11 @@ from kwirec.frontend.krammar_words import FIELD_WORDS, Found
 from kwirec.frontend.syntax import Comment, FieldDecl, Literal, Spanned, TypeExpr
 from kwirec.versions import NONE, VersionRange
 
-THROTTLE = "How long the broker throttles the client, in milliseconds; 0 if it does not."
-SWITCHED = "Versions before {} are delayed by this time; from then on the answer comes first, and the client waits."
-TIMEOUT = "How long the broker may work on the request before it answers, in milliseconds."
+THROTTLE = "Time in milliseconds for which the broker throttles the client, or 0."
+SWITCHED = (
+    "In versions before {}, the response is delayed by this time. Later, it is sent at once and the client waits."
+)
+TIMEOUT = "Maximum time in milliseconds before the broker answers the request."
 DEFAULT_TIMEOUT = "15000"
 
 
@@ -189,15 +191,15 @@ def _report_traps(items: Found, type_: WrittenType, context: Context) -> None:
     if "versions" in items:
         context.report.add(
             codes.WRONG_IN_FRANZ_GO,
-            "franz-go writes a field with versions and a tag twice: plain and tagged",
+            "franz-go writes a field with versions and a tag twice, once plain and once tagged",
             tag.span,
             others=[(items["versions"].span, "these versions")],
-            helps=["remove the versions: a tag holds for all flexible versions"],
+            helps=["remove the versions: a tag applies to all flexible versions"],
         )
     if type_.is_inline and type_.is_nullable and not type_.depth:
         context.report.add(
             codes.WRONG_IN_FRANZ_GO,
-            "franz-go marks a tagged struct that is not null with an int8, and always writes it",
+            "franz-go always writes this tagged struct, and marks it with an int8 if it is not null",
             type_.span,
             others=[(tag.span, "tagged here")],
             notes=["Kafka marks it with an unsigned varint [KIP-893]"],

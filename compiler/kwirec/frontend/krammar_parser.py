@@ -143,10 +143,10 @@ class _Parser:
         if line.text == ")":
             self._unexpected(line.span(self._source), "`)` closes nothing")
         elif re.fullmatch(rf"{NAME} +[a-z0-9]+( +camelcase)?", line.text):
-            label = "an enum starts with `Name type (`, a struct with `Name =>`"
+            label = "start an enum with `Name type (`, and a struct with `Name =>`"
             self._unexpected(line.span(self._source), "the head of a block without `(` or `=>`", label)
         else:
-            helps = ["a block starts with `Name =>`, followed by fields that are indented by two spaces"]
+            helps = ["start a block with `Name =>`, and indent its fields by two spaces"]
             self._unexpected(line.span(self._source), "expected a struct or an enum", helps=helps)
         if self._line is not None and self._line.level:  # the fields below the unreadable head
             self.fields(1)
@@ -155,7 +155,7 @@ class _Parser:
     def _stray(self, line: Line, blocks: list[Block]) -> None:
         """Report an indented line outside a struct. Fields after an empty line are added to the preceding struct."""
         last = blocks[-1] if blocks else None
-        others = [(last.name.span, "an empty line ended this")] if last is not None else []
+        others = [(last.name.span, "an empty line ended this block")] if last is not None else []
         self._report.add(
             codes.BAD_INDENTATION,
             "an indented line outside of a struct",
@@ -245,7 +245,7 @@ class _Parser:
                 at = line.span(self._source, head.end("name"), max(head.end(), head.end("name") + 1))
                 is_type = _TYPE_AND_ITEMS.fullmatch(line.text, head.end()) is not None
                 fix = replaced(line.span(self._source, *head.span("colon")), ": ") if is_type else ()
-            self._unexpected(at, "expected a field", "a field is written `Name: type`", fix=fix)
+            self._unexpected(at, "expected a field", "write a field as `Name: type`", fix=fix)
             return None
         name = Spanned(head["name"], line.span(self._source, 0, head.end("name")))
         end = self._items_start(line.text, head.end())
@@ -254,10 +254,10 @@ class _Parser:
             self._unexpected(name.span, f"field `{name.value}` has no type", "expected a type after it")
         elif head["colon"] != ": ":
             colon = line.span(self._source, *head.span("colon"))
-            self._spacing(colon, "a name and a type are parted by `: `", replaced(colon, ": "))
+            self._spacing(colon, "separate the name and type with `: `", replaced(colon, ": "))
         elif end < len(line.text) and end - head.end() - len(written) != 1:
             space = line.span(self._source, head.end() + len(written), end)
-            self._spacing(space, "one space parts type and `//`", replaced(space, " "))
+            self._spacing(space, "separate the type and `//` with one space", replaced(space, " "))
         type_ = Spanned(written, line.span(self._source, head.end(), head.end() + len(written)))
         return WrittenField(line.span(self._source), name, type_, self._items(line, end), comment)
 
@@ -305,7 +305,7 @@ class _Parser:
                     span = line.span(self._source, match.start(), at + len(written))
                     words = written if '"' in written else " ".join(written.split())
                     part = line.span(self._source, *match.span())
-                    self._spacing(part, "one space parts two words", replaced(span, f" {words}"))
+                    self._spacing(part, "separate words with one space", replaced(span, f" {words}"))
                 found.append(Spanned(written, line.span(self._source, at, at + len(written))))
             else:
                 blank = line.span(self._source, *match.span())
@@ -324,7 +324,9 @@ class _Parser:
         for part in ("space", "end"):
             self._one_space(line, *head.span(part))
         if head.end() < len(line.text):
-            self._unexpected(line.span(self._source, head.end()), "text after `(`", "values are lines of their own")
+            self._unexpected(
+                line.span(self._source, head.end()), "text after `(`", "write each value on its own line"
+            )
         comment = self._take_comment()
         self._advance()
         found = WrittenEnum(line.span(self._source), name, type_, comment, banner, head["style"] is not None)
@@ -351,7 +353,7 @@ class _Parser:
         """value: INDENT INT ": " NAME NL"""
         match = _VALUE.fullmatch(line.text)
         if match is None:
-            self._unexpected(line.span(self._source), "expected a value of an enum", "written `1: NAME`")
+            self._unexpected(line.span(self._source), "expected a value of an enum", "write a value as `1: NAME`")
             return None
         number = Spanned(int(match["value"], 0 if "x" in match["value"] else 10), self._part(line, match, "value"))
         name = Spanned(match["name"], self._part(line, match, "name"))
@@ -370,7 +372,7 @@ class _Parser:
     def _one_space(self, line: Line, start: int, end: int) -> None:
         if end - start != 1:
             fix = replaced(line.span(self._source, start, end), " ")
-            self._spacing(line.span(self._source, start, max(end, start + 1)), "one space parts two words", fix)
+            self._spacing(line.span(self._source, start, max(end, start + 1)), "separate words with one space", fix)
 
     def _spacing(self, span: Span, what: str, fix: Fix) -> None:
         self._report.add(codes.SPACING, what, span, fix=fix)

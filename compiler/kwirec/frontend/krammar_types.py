@@ -149,7 +149,7 @@ class _TypeReader:
                 self._wrong("elements of arrays are never null", found.name_span)
             self._nullable_word(found, word)
         elif word["versions"]:
-            self._wrong("only what is nullable has versions", self._part(*word.span("versions")))
+            self._wrong("only nullable types have versions", self._part(*word.span("versions")))
         elif name == "records":
             self._context.extension(found.name_span, "the type `records`", "`nullable-bytes` has the same bytes")
         return found
@@ -165,7 +165,7 @@ class _TypeReader:
         text, span = match["value"], self._part(*match.span("value"))
         value = quoted(text) if text.startswith('"') else text
         if value is None:
-            self._context.report.add(codes.BAD_ESCAPE, f"`{text}` is not a text as JSON writes it", span)
+            self._context.report.add(codes.BAD_ESCAPE, f"`{text}` is not a valid JSON string", span)
         elif text == EMPTY:
             found.is_empty = True
             self._context.extension(span, "the default `(empty)`")
@@ -174,7 +174,7 @@ class _TypeReader:
             if text.startswith('"') or text == "":
                 self._context.extension(span, "defaults of texts")
             elif text == "null" and (found.depth or found.is_inline):
-                self._context.extension(span, "`(null)` here", "it is null unless it is set")
+                self._context.extension(span, "`(null)` here", "the field is null unless it is set")
 
     def _nullable_word(self, found: WrittenType, word: re.Match[str]) -> None:
         found.is_nullable = True
@@ -217,7 +217,7 @@ class _TypeReader:
             )
             return False
         element = self._text[: self._at].strip("[]")
-        helps = [f"an array is written `[{element}]`"] if not opened else []
+        helps = [f"write an array as `[{element}]`"] if not opened else []
         self._wrong("`]` closes nothing", self._part(self._at - 1, self._at), helps)
         return False
 
@@ -225,12 +225,14 @@ class _TypeReader:
         rest = self._text[self._at :]
         at = self._part(self._at, len(self._text))
         if found.is_inline and found.depth:
-            self._wrong("text after an array", at, [f"the name of an entry is written inside: `[=>{rest.strip()}]`"])
+            self._wrong(
+                "text after an array", at, [f"write the entry's name inside the brackets: `[=>{rest.strip()}]`"]
+            )
         elif rest == "[]":
-            self._wrong("brackets after a type", at, [f"an array is written `[{self._text[: self._at]}]`"])
+            self._wrong("brackets after a type", at, [f"write an array as `[{self._text[: self._at]}]`"])
         else:
             what = f"text after the type `{self._text[: self._at]}`"
-            helps = ["versions and tags are written after ` // `"]
+            helps = ["write versions and tags after ` // `"]
             self._context.report.add(codes.UNEXPECTED_TOKEN, what, at, helps=helps)
 
     def _no_type(self) -> None:

@@ -225,7 +225,7 @@ def _range_help(text: str) -> list[str]:
     numbers = re.findall(r"[0-9]{1,5}", text)
     if len(numbers) == 1:
         return [
-            f"`v{numbers[0]}-v{numbers[0]}` is version {numbers[0]} alone, `v{numbers[0]}+` that and all later ones"
+            f"`v{numbers[0]}-v{numbers[0]}` is only this version, and `v{numbers[0]}+` includes all later versions"
         ]
     return [f"write `v{numbers[0]}-v{numbers[1]}`"] if len(numbers) == 2 else []
 
@@ -248,9 +248,9 @@ FIELD_WORDS = Vocabulary(
     _other("versions", "vN+", "range", franz_go=True),
     _other("never", "versions none", "none"),
     *ATTRIBUTES[FieldDecl].values(),
-    lacks="a field has nothing like",
-    help="a comment stands on a line of its own, above the field",
-    effect="it only affects what kwire makes of the field",
+    lacks="a field cannot have",
+    help="write a comment on its own line above the field",
+    effect="it only affects how kwire handles the field",
 )
 HEAD_WORDS = Vocabulary(
     *ATTRIBUTES[MessageDecl].values(),
@@ -262,6 +262,6 @@ HEAD_WORDS = Vocabulary(
     _other("version_field", "with version field", franz_go=True),
     _other("no_encoding", "no encoding", franz_go=True),
     _other("of", "of MESSAGE", Spanned[str]),
-    lacks="a struct has no modifier",
-    help="after `=>` come `key N, max version N` or `not top level`",
+    lacks="a struct cannot have the modifier",
+    help="write `key N, max version N` or `not top level` after `=>`",
 )

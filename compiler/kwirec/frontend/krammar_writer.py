@@ -87,7 +87,7 @@ class _Writer:
     def _unsayable(self, span: Span, what: str, message: str, uses: int = 1) -> None:
         notation = "franz-go's notation" if self._franz_go else "the indentation notation"
         label = "" if uses == 1 else f"the first of {uses}"
-        text = f"{notation} has no place for {what}, which `{message}` has"
+        text = f"{notation} cannot express {what}, which `{message}` has"
         self._report.add(codes.NOT_IN_NOTATION, text, span, label, message_name=message)
 
     def _message(self, message: MessageDecl, previous: MessageDecl | None) -> list[str]:

@@ -53,6 +53,6 @@ def _by_content(source: Source, report: Report) -> Notation | None:
         "the file is in neither notation",
         Span(source, start, min(len(source.text) if end < 0 else end, start + 80)),
         "expected `{` or `Name =>`",
-        helps=["give it the suffix `.json` or `.krm`, or name its notation: `--notation json`"],
+        helps=["give the file the suffix `.json` or `.krm`, or pass a notation such as `--notation json`"],
     )
     return None

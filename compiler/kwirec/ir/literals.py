@@ -102,7 +102,7 @@ def _boolean(literal: Literal) -> bool:
         return literal
     if literal in ("true", "false"):
         return literal == "true"
-    raise ValueError("a bool is `true` or `false`")
+    raise ValueError("a bool must be `true` or `false`")
 
 
 def _float(literal: Literal) -> float:
@@ -120,9 +120,9 @@ def _string(literal: Literal) -> str | None:
     try:
         size = len(literal.encode())
     except UnicodeEncodeError:
-        raise ValueError("not text that UTF-8 can write") from None
+        raise ValueError("not valid Unicode text") from None
     if size > MAX_STRING:
-        raise ValueError(f"a string holds at most {MAX_STRING} bytes, this has {size}")
+        raise ValueError(f"a string has at most {MAX_STRING} bytes, not {size}")
     return None if literal == "null" else literal
 
 
@@ -132,7 +132,7 @@ def _uuid(literal: Literal) -> bytes:
     try:
         value = base64.b64decode(literal + "=" * (-len(literal) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        raise ValueError("a uuid is the base64 of 16 bytes") from None
+        raise ValueError("a uuid is 16 bytes in base64") from None
     if len(value) != UUID_SIZE:
-        raise ValueError(f"a uuid is 16 bytes, this is {len(value)}")
+        raise ValueError(f"a uuid has 16 bytes, not {len(value)}")
     return value

@@ -220,7 +220,7 @@ class _Resolver:
             type_ = StructType(written.name)
         else:
             if written.name in NO_WIRE_KIND:
-                what = f"`{written.span.text}` is a type only for records"
+                what = f"`{written.span.text}` is only valid in records"
                 self._problem(codes.NO_WIRE_KIND, what, written.span, helps=["messages have numbers of fixed size"])
                 return None
             known = [*PRIMITIVES, *(name for name in self._struct_names if name != self._name)]

@@ -169,7 +169,9 @@ def read_history(root: Path) -> History:
         path = root / EXCEPTIONS
         history.exceptions += (_exception(order, **facts) for facts in _read(path, []))
     except (ArithmeticError, AttributeError, KeyError, RecursionError, TypeError, ValueError) as problem:
-        raise HistoryError(f"{path.as_posix()} is not as `kwirec merge` writes it: {problem!r}") from problem
+        raise HistoryError(
+            f"{path.as_posix()} does not have the format that `kwirec merge` writes: {problem!r}"
+        ) from problem
     return history
 
 
@@ -177,7 +179,7 @@ def _api_facts(place: tuple[str, str], name: str, listeners: Iterable[str] = (),
     for attribute, text in versions.items():
         if VersionRange.parse("none" if text is None else text).is_open:
             where = f"`{attribute}` of api key {place[1]} in {place[0]}"
-            raise ValueError(f"{where} is {text!r}, but a release knows its last version: write it, as in `0-4`")
+            raise ValueError(f"{where} is {text!r}, but must end with the last version, as in `0-4`")
     return ApiFacts(_text(name, "the name of an API"), listeners=tuple(map(_text, listeners)), **versions)
 
 

@@ -77,14 +77,14 @@ class _Joiner:
             else:
                 if any(known.name == field.name for known in result):
                     self.alignment.conflicts.append(
-                        f"`{other.name}.{field.name}` has the name of a field of another type"
+                        f"`{other.name}.{field.name}` has the name of a field with another type"
                     )
                 result.insert(at, self._adopted(field))
                 at += 1
         theirs_here = [replace(field, name=by_their_name.get(field.name, field.name)) for field in other.fields]
         ordered = _ordered(result, mine, theirs_here)
         if ordered is None:
-            self.alignment.conflicts.append(f"the fields of `{other.name}` cannot be put into one order")
+            self.alignment.conflicts.append(f"the fields of `{other.name}` cannot be arranged in one order")
         return ordered or result
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:

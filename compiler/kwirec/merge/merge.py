@@ -162,7 +162,7 @@ class _Merger:
         if lost:
             shown = ", ".join(lost[:5]) + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
             self._outcome.conflicts.append(
-                f"{self._release} was merged with {shown}, which SOURCE lacks: name the sources of all its modules"
+                f"{self._release} was merged with {shown}, which SOURCE lacks: pass the sources of all modules"
             )
 
     def note_unpublished(self) -> None:
@@ -203,7 +203,7 @@ class _Merger:
         try:
             text = definition_text(draft)
         except ValueError as problem:
-            self._outcome.conflicts.append(f"{draft.name}: {problem}, which no range can say")
+            self._outcome.conflicts.append(f"{draft.name}: {problem}, which a version range cannot express")
             return "" if before is None else before.decl.span.source.text
         if before is not None and text != before.decl.span.source.text:
             self._outcome.changed.append(draft.name)
@@ -318,7 +318,7 @@ class _Merger:
                 moved = f", now version {now}" if now is not None else ""
                 where = spans(fresh, sorted({*self.history.merged, self._release}, key=release_key))
                 self._outcome.notes.append(
-                    f"{name} version {version}: other bytes in {where}{moved}; say why in exceptions.json"
+                    f"{name} version {version}: different bytes in {where}{moved}. Add the reason to exceptions.json"
                 )
 
     def _with_other_bytes(self, name: str, theirs: Message, version: int) -> Iterator[str]:

@@ -83,7 +83,7 @@ def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
         for release in entry.releases:
             evidence = history.prints(entry.message, entry.version).get(release)
             if evidence in (None, print_of(entry.message, entry.version, release)):
-                reason = "listed as an exception without need"
+                reason = "listed as an exception, but equal"
                 mismatches.append(Mismatch(entry.message, entry.version, release, reason))
     return Proof(proved, excepted, tuple(mismatches))
 

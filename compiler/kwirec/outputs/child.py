@@ -33,7 +33,7 @@ PATH_NAME = "path of output {}"
 """The name of the template for an output's paths. It cannot be a file name of a template."""
 
 _QUOTED = re.compile(r"'([^']*)'")
-_ENDLESS = "the templates call themselves without an end"
+_ENDLESS = "the templates call themselves endlessly"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +101,7 @@ def _fail(message: object) -> NoReturn:
 def _finalize(value: object) -> object:
     """Return a value to be printed. Functions are refused, because their text has an address that varies by run."""
     if callable(value) and not isinstance(value, jinja2.Undefined):
-        raise TypeError("a function is printed: call it with parentheses")
+        raise TypeError("the value is a function: call it with parentheses")
     return value
 
 
@@ -189,7 +189,7 @@ class Renderer:
         for part in template.generate(**context):
             self._size += len(part)
             if self._size > self._job.size:
-                raise MemoryError(f"the templates make more than {self._job.size >> 20} MiB of text")
+                raise MemoryError(f"the templates produce more than {self._job.size >> 20} MiB of text")
             parts.append(part)
         return "".join(parts)
 

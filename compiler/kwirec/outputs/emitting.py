@@ -56,7 +56,7 @@ def emit(
     folder = find(str(templates))
     if folder is None:
         hint = did_you_mean(str(templates), built_in())
-        what = f"there is no folder `{Path(templates).as_posix()}`, and kwirec has no templates of this name"
+        what = f"`{Path(templates).as_posix()}` is neither a folder nor the name of templates that come with kwirec"
         span = Span(Source(Path(templates).as_posix(), ""), 0, 0)
         report.add(codes.UNREADABLE, what, span, helps=[hint])
         return None
@@ -99,7 +99,7 @@ def _parameters(templates: Templates, given: Mapping[str, object], report: Repor
             what = f"the templates have no parameter `{name}`"
             if isinstance(problem, ValueError):
                 what = f"the parameter `{name}` cannot be `{value}`: {problem}"
-            helps = [did_you_mean(name, found) or (f"there are {', '.join(found)}" if found else "")]
+            helps = [did_you_mean(name, found) or (f"the parameters are {', '.join(found)}" if found else "")]
             report.add(template_codes.BAD_EMIT_TOML, what, Span(Source(templates.name, ""), 0, 0), helps=helps)
     return found
 

@@ -69,7 +69,7 @@ def go_literal(value: object) -> str:
             return f'[]byte("{_bytes_text(value, _HEX)}")'
         case str():
             return '"' + "".join(map(_go_character, value)) + '"'
-    raise TypeError(f"Go needs a type for {_article(value)}: write its items one by one")
+    raise TypeError(f"Go needs a type for {_article(value)}: write the items one by one")
 
 
 def lua_literal(value: object) -> str:

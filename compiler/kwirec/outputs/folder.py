@@ -93,7 +93,7 @@ def read_templates(folder: Path, report: Report) -> Templates | None:
         source = _read(path, report)
         room -= len(source.text)
         if room < 0:
-            what = f"the templates have more than {MAX_TEXT >> 20} MiB"
+            what = f"the templates are larger than {MAX_TEXT >> 20} MiB"
             report.add(template_codes.BAD_TEMPLATE_FILE, what, Span(source, 0, 0))
             break
         if relative == CONFIG:
@@ -108,7 +108,7 @@ def read_templates(folder: Path, report: Report) -> Templates | None:
         tuple(_outputs(table, config, sources, report)) if "output" in table else tuple(_default_outputs(sources))
     )
     if not (outputs or report.has_errors()):
-        helps = [f"a template is a file that ends in `{SUFFIX}`, and `{CONFIG}` may list them as [[output]]"]
+        helps = [f"templates are files that end in `{SUFFIX}`, and `{CONFIG}` may list them as [[output]]"]
         report.add(codes.NO_DEFINITIONS, f"no templates in `{folder.as_posix()}`", Span(config, 0, 0), helps=helps)
     if report.has_errors():
         return None
@@ -126,7 +126,7 @@ def _files(folder: Path, report: Report) -> Iterator[Path]:
     for path in sorted(found):
         if path.is_symlink():
             what = f"`{path.as_posix()}` is a symbolic link"
-            helps = ["replace it with the file or folder it leads to"]
+            helps = ["replace the link with its target"]
             report.add(template_codes.BAD_TEMPLATE_FILE, what, Span(Source(path.as_posix(), ""), 0, 0), helps=helps)
         else:
             yield path
@@ -211,7 +211,7 @@ def _outputs(
             _bad(report, f"there is no template `{template}`", spans["template"], helps=[hint])
         elif is_right and each not in UNITS:
             hint = did_you_mean(each, UNITS) or f"choose one of {', '.join(UNITS)}"
-            _bad(report, f"no template runs once for each `{each}`", spans["each"], helps=[hint])
+            _bad(report, f"a template cannot run for each `{each}`", spans["each"], helps=[hint])
         elif is_right:
             path = entry.get("path", _literally(template.removesuffix(SUFFIX)))
             path_span = spans["path" if "path" in entry else "template"]

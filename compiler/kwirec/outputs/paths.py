@@ -22,7 +22,7 @@ def check_paths(files: Iterable[Rendered], report: Report) -> None:
         path = one.artifact.path
         if why := next(_faults(path), ""):
             span = one.output.path_span
-            report.add(codes.BAD_OUTPUT_PATH, f"no output can have the path `{path}`", span, why)
+            report.add(codes.BAD_OUTPUT_PATH, f"an output cannot have the path `{path}`", span, why)
             continue
         folded = path.casefold()
         if other := seen.get(folded):
@@ -39,11 +39,11 @@ def _twice(report: Report, one: Rendered, other: Rendered) -> None:
     if path == before:
         what = f"two outputs have the path `{path}`"
     elif path.casefold() == before.casefold():
-        what = f"the outputs `{before}` and `{path}` are one file on some systems"
+        what = f"the outputs `{before}` and `{path}` are the same file on some systems"
     else:
         what = f"the output `{before}` is a folder of `{path}`"
     others = [(other.output.path_span, "first used here")] if one.output is not other.output else []
-    helps = ["use names in the path that differ in each run"] if one.output is other.output else []
+    helps = ["use a path that differs for each run"] if one.output is other.output else []
     report.add(codes.OUTPUT_TWICE, what, one.output.path_span, others=others, helps=helps)
 
 
@@ -63,7 +63,7 @@ def _faults(path: str) -> Iterator[str]:
         if part.endswith("."):
             yield "Windows drops a dot at the end of a name"
         if _DEVICE.match(part.lower()):
-            yield "it is a device of Windows"
+            yield "this is a Windows device name"
         if part in IGNORED or part.endswith(LIBRARIES):
             yield "kwirec ignores files of this name"
     if path.casefold() == MANIFEST:

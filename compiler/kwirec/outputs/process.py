@@ -82,14 +82,14 @@ def render_all(
                 found.append(Rendered(artifact=artifact, output=templates.outputs[event["output"]]))
                 progress(len(found))
                 if len(found) > limits.files:
-                    what = f"the templates make more than {limits.files:,} files"
+                    what = f"the templates produce more than {limits.files:,} files"
                     report.add(codes.TEMPLATE_LIMIT, what, templates.outputs[current].template_span)
                     return found
             elif "code" in event:
                 _record(event, templates, report)
             is_done = "done" in event
     if not is_done and not report.has_errors():
-        what = f"the templates use up {limits.seconds:g} seconds, or all memory, in one step"
+        what = f"a single step of the templates uses {limits.seconds:g} seconds or all memory"
         report.add(codes.TEMPLATE_LIMIT, what, templates.outputs[current].template_span)
     return found
 

@@ -94,7 +94,7 @@ class Columns:
         """
         array = self.array(messages, versions)
         if array.null_count:
-            raise ValueError("a message is None: array() has a null for it")
+            raise ValueError("a message is None: use array(), which writes null for it")
         return pa.RecordBatch.from_struct_array(array)
 
     def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:

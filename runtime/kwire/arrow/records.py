@@ -38,18 +38,18 @@ def _column(name: str, kind: pa.DataType, comment: str, *, nullable: bool = Fals
 RECORDS = pa.schema(
     [
         _column("offset", pa.int64(), "Offset of the record."),
-        _column("timestamp", TIMESTAMP, "Timestamp of the record; null if it has none.", nullable=True),
+        _column("timestamp", TIMESTAMP, "Timestamp of the record, or null.", nullable=True),
         _column("key", pa.binary(), "The key, or null.", nullable=True),
         _column("value", pa.binary(), "The value; null for a tombstone.", nullable=True),
-        _column("headers", list_of(HEADER), "Headers in their order; what is not UTF-8 in a key is U+FFFD."),
-        _column("position", pa.int64(), "Offset of the batch of the record in the input."),
+        _column("headers", list_of(HEADER), "Headers in order. Invalid UTF-8 in a key becomes U+FFFD."),
+        _column("position", pa.int64(), "Position of the record's batch in the input, in bytes."),
         _column("magic", pa.int8(), "Format of the batch: 0, 1 or 2."),
         _column("codec", LABEL, "Compression of the batch: none, gzip, snappy, lz4 or zstd."),
         _column("timestamp_type", LABEL, "Source of timestamps: create (the producer), append (the broker) or none."),
-        _column("leader_epoch", pa.int32(), "Leader epoch of the batch; -1 before magic 2."),
-        _column("producer_id", pa.int64(), "Id of the producer; -1 without one."),
-        _column("producer_epoch", pa.int16(), "Epoch of the producer; -1 without one."),
-        _column("base_sequence", pa.int32(), "Sequence number of the first record of the batch; -1 without one."),
+        _column("leader_epoch", pa.int32(), "Leader epoch of the batch, or -1 before magic 2."),
+        _column("producer_id", pa.int64(), "Producer id, or -1."),
+        _column("producer_epoch", pa.int16(), "Producer epoch, or -1."),
+        _column("base_sequence", pa.int32(), "Sequence number of the first record in the batch, or -1."),
         _column("transactional", pa.bool_(), "Whether the record is part of a transaction."),
         _column("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
     ]
@@ -79,7 +79,7 @@ BELIEVED = 1 << 16
 """Maximum number of records accepted from a batch header without reading the records, if no column needs them."""
 
 
-LEFT_OUT = _column("left_out", pa.int64(), "Bytes of the record, if it is too large.", nullable=True)
+LEFT_OUT = _column("left_out", pa.int64(), "Size in bytes of a record that was too large.", nullable=True)
 
 
 class RecordBuilder:

@@ -62,7 +62,7 @@ def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list
         frames = [frame[start:] if start else frame for frame, start in zip(frames, starts, strict=True)]
         bounds = [0, *accumulate(map(len, frames))]
     if bounds[-1] > MAX_BYTES:
-        raise ValueError(f"{bounds[-1]} bytes of frames: the limit is {MAX_BYTES}, decode fewer at a time")
+        raise ValueError(f"the frames are {bounds[-1]} bytes, and the limit is {MAX_BYTES}: decode fewer at a time")
     return frames[0] if len(frames) == 1 else b"".join(frames), bounds
 
 

@@ -155,7 +155,7 @@ class Client:
             waiting = self._connection.in_flight
             data = self._connection.send(request, version)
             if self._connection.in_flight == waiting:
-                raise EncodeError("has no response if acks is 0", message_name=name, version=version)
+                raise EncodeError("gets no response if acks is 0", message_name=name, version=version)
             answer = await self._exchange(data, name.removesuffix("Request"), timeout)
         if isinstance(answer, Undecodable):
             raise answer.error or DecodeError(answer.reason, message_name=answer.name, data=answer.data)
@@ -186,12 +186,12 @@ class Client:
             await self.close()
             raise
         await self.close()
-        raise BrokerError(f"{self.address}: closed the connection instead of answering {name}; {self._hint()}")
+        raise BrokerError(f"{self.address}: closed the connection instead of answering {name}. {self._hint()}")
 
     def _hint(self) -> str:
         if self.versions:
-            return "it does so for versions that it does not have, and without the login that it wants"
-        return "a port for TLS does so, and a broker before 0.10" if not self._tls else "a broker before 0.10 does so"
+            return "A broker does this if it lacks the version or requires a login"
+        return "A TLS port and a broker before 0.10 do this" if not self._tls else "A broker before 0.10 does this"
 
     async def _negotiate(self) -> None:
         """Send ApiVersions, and send it again in an older version if the broker requires it [KIP-511, KAFKA-WIRE
@@ -215,10 +215,12 @@ class Client:
         bare = self.protocol["SaslAuthenticateRequest"].API_KEY not in self.versions
         agreed: Any = (await self.call(handshake(mechanism=sasl.mechanism), 0 if bare else None)).message
         if agreed.error_code == ILLEGAL_SASL_STATE:
-            raise AuthenticationError(f"{self.address}: this port has no login. Set security.protocol without SASL_")
+            raise AuthenticationError(
+                f"{self.address}: this port does not accept logins. Set security.protocol without SASL_"
+            )
         if agreed.error_code:
             known = cut(", ".join(agreed.mechanisms[:20]), MAX_TEXT) or "none"
-            raise AuthenticationError(f"{self.address}: does not know {sasl.mechanism}, its mechanisms are: {known}")
+            raise AuthenticationError(f"{self.address}: does not support {sasl.mechanism}. It supports: {known}")
         conversation = sasl.conversation()
         try:
             token = next(conversation)
@@ -235,7 +237,7 @@ class Client:
         if answer.error_code:
             said = answer.error_message or f"error {answer.error_code}"
             who = f"of {sasl.username!r} " if sasl.username else ""
-            raise AuthenticationError(f"refuses the login {who}by {sasl.mechanism}: {said}")
+            raise AuthenticationError(f"refuses the login {who}with {sasl.mechanism}: {said}")
         found: bytes = answer.auth_bytes
         return found
 

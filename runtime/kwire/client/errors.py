@@ -34,9 +34,9 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
         case socket.gaierror():
             return f"unknown host ({error.strerror})"
         case UnicodeError():
-            return "not the name of a host"
+            return "not a valid host name"
         case ssl.SSLCertVerificationError():
-            return f"its certificate is not accepted: {error.verify_message}"
+            return f"its certificate is not trusted: {error.verify_message}"
         case ssl.SSLError() if "ALERT" in (error.reason or ""):
             return f"refuses the TLS connection: {error.reason}"
         case ConnectionRefusedError():
@@ -44,7 +44,7 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
         case TimeoutError():
             return f"no answer within {seconds:g} s"
         case ssl.SSLError() | ConnectionError() if tls:
-            return "does not answer in TLS: is it a port for plain text?"
+            return "does not speak TLS: is this a plaintext port?"
         case ConnectionError():
             return "closed the connection"
         case OSError():

@@ -52,7 +52,7 @@ class Sasl:
             raise SecurityError(f"SASL mechanism {self.mechanism!r}: expected one of {', '.join(MECHANISMS)}")
         if self.mechanism == "OAUTHBEARER":
             if not (self.token or self.token_file):
-                raise SecurityError("SASL mechanism OAUTHBEARER needs a token, or a file that has it")
+                raise SecurityError("SASL mechanism OAUTHBEARER needs a token or a token file")
         elif not (self.username and self.password):
             raise SecurityError(f"SASL mechanism {self.mechanism} needs a user and a password")
 
@@ -71,7 +71,7 @@ class Sasl:
     def _oauthbearer(self) -> Conversation:
         token = self.token or _read(self.token_file)
         if not _TOKEN.fullmatch(token):
-            raise SecurityError("the token of OAUTHBEARER is empty, or has characters that no token has")
+            raise SecurityError("the OAUTHBEARER token is empty or contains invalid characters")
         pairs = {"auth": f"Bearer {token}", **self.extensions}
         problem = yield "\1".join(["n,,", *(f"{name}={value}" for name, value in pairs.items()), "\1"]).encode()
         if problem:
@@ -85,10 +85,10 @@ class Sasl:
         challenge = (yield f"n,,{opening}".encode()).decode(errors="replace")
         found = _CHALLENGE.fullmatch(challenge)
         if found is None or not found[1].startswith(nonce) or found[1] == nonce or len(found[2]) % 4:
-            raise AuthenticationError("the broker's challenge is not one of SCRAM")
+            raise AuthenticationError("the broker's challenge is not valid for SCRAM")
         if int(found[3]) not in ITERATIONS:
             allowed = f"{ITERATIONS[0]} to {ITERATIONS[-1]} are accepted"
-            raise AuthenticationError(f"the broker asks for {found[3]} iterations of SCRAM: {allowed}")
+            raise AuthenticationError(f"the broker asks for {found[3]} SCRAM iterations: {allowed}")
         salted = hashlib.pbkdf2_hmac(algorithm, self.password.encode(), b64decode(found[2]), int(found[3]))
         bare = f"c=biws,r={found[1]}"
         proof, proved = scram_proofs(algorithm, salted, f"{opening},{challenge},{bare}")
@@ -109,4 +109,4 @@ def _read(path: str | Path | None) -> str:
     try:
         return read_small(path or "").decode().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise SecurityError(f"the file of the token cannot be read: {error}") from None
+        raise SecurityError(f"the token file cannot be read: {error}") from None

@@ -66,7 +66,7 @@ class Security:
         """Return a warning if the properties file ``config`` asks for a login in clear text at this host, else
         ``""``."""
         secret = self.exposed(host)
-        text = f"the {secret} goes to {host} in clear text, as security.protocol of {config} asks"
+        text = f"the {secret} is sent to {host} in clear text, as security.protocol in {config} allows"
         return text if secret else ""
 
     def check(self, host: str) -> None:
@@ -125,8 +125,8 @@ def tls_context(
         if certificate is not None:
             context.load_cert_chain(certificate, key, key_password or "")  # None would prompt the user
     except (OSError, ValueError) as error:  # errors of ssl are OSErrors too
-        what = f"{key or certificate}: no certificate with its key, or a wrong password of the key"
-        raise SecurityError(what if certificate is not None else f"no certificates in PEM: {error}") from None
+        what = f"{key or certificate}: the certificate or its key is missing, or the key password is wrong"
+        raise SecurityError(what if certificate is not None else f"no PEM certificates: {error}") from None
     return context
 
 
@@ -176,7 +176,7 @@ def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
         token_file = token_file or (unquote(url.path) if url.scheme == "file" else None)
         if not token_file:
             raise SecurityError(
-                "OAUTHBEARER: kwire does not request tokens from a server. Get a token and name its file"
+                "OAUTHBEARER: kwire does not request tokens from a server. Save a token to a file and name the file"
             )
         prefix = "extension_"
         extensions = {name.removeprefix(prefix): text for name, text in jaas.items() if name.startswith(prefix)}

@@ -47,7 +47,7 @@ def _print_version(context: click.Context, parameter: click.Parameter, asked: bo
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
 def group() -> None:
-    """Look at the Kafka protocol: bytes, messages, brokers, captures and logs."""
+    """Inspect the Kafka protocol: bytes, messages, brokers, captures and logs."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,7 +33,7 @@ examples:
 @format_option("text", "json")
 @PROTOCOL
 def broker(**values: Any) -> int:
-    """Ask the broker at ADDRESS what it accepts, and compare the answer with the known releases.
+    """Ask the broker at ADDRESS which APIs it accepts, and compare the answer with the known releases.
 
     Print matching releases, API versions, features, cluster and nodes. ADDRESS is HOST:PORT, by default port 9092.
     """

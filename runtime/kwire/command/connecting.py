@@ -34,17 +34,19 @@ _USAGE = (EncodeError, JsonFormError, UnknownNameError, ValueError)  # a Securit
 
 _OPTIONS = (
     click.argument("address"),
-    click.option("--config", metavar="FILE", help="Properties file of a client: security.protocol, sasl.*, ssl.*"),
+    click.option("--config", metavar="FILE", help="Client properties file: security.protocol, sasl.*, ssl.*"),
     click.option("--tls", is_flag=True, help="Use TLS.  [default: plain text]"),
-    click.option("--ca", metavar="FILE", help="Trusted certificates, in PEM.  [default: the system's]"),
-    click.option("--cert", metavar="FILE", help="Certificate of the client, in PEM, with its key or --key."),
-    click.option("--key", metavar="FILE", help="Key of the certificate; KWIRE_KEY_PASSWORD decrypts it."),
+    click.option("--ca", metavar="FILE", help="Trusted certificates in PEM.  [default: the system's]"),
+    click.option(
+        "--cert", metavar="FILE", help="Client certificate in PEM, including its key unless --key is given."
+    ),
+    click.option("--key", metavar="FILE", help="Key of the certificate. KWIRE_KEY_PASSWORD decrypts it."),
     click.option(
         "--mechanism",
         metavar="NAME",
         help="Log in with PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.  [default: no login]",
     ),
-    click.option("--user", metavar="NAME", help="Name of the user."),
+    click.option("--user", metavar="NAME", help="User name."),
     click.option(
         "--password-file",
         metavar="FILE",
@@ -54,8 +56,10 @@ _OPTIONS = (
     click.option(
         "--plaintext-login", is_flag=True, help="Allow PLAIN and OAUTHBEARER without TLS on other machines."
     ),
-    number_option("--timeout", "SECONDS", 10, 3600, float, "Time to connect, and per call."),
-    number_option("--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Limit of a response, up to 300.", 1 << 20),
+    number_option("--timeout", "SECONDS", 10, 3600, float, "Time limit to connect, and for each call."),
+    number_option(
+        "--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Maximum size of a response, up to 300.", 1 << 20
+    ),
 )
 """The broker's address, and options for the connection and login.
 

@@ -54,7 +54,7 @@ examples:
   kwire decode --html fetch.html --guide-url ../site fetch.bin
 
 exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error, or a file of another kind,
-            3 an API, version or record that is newer than the releases known here, or otherwise unknown
+            3 an API, version or record that is unknown here, such as one from a newer release
 """
 
 
@@ -79,15 +79,13 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 @click.option(
     "--coding", type=click.Choice(CODINGS), default="guess", show_default=True, help="Encoding of the input."
 )
-@number_option(
-    "--max-input", "MIB", MAX_INPUT >> 20, 300, int, "Limit of a file or of standard input, up to 300.", 1 << 20
-)
+@number_option("--max-input", "MIB", MAX_INPUT >> 20, 300, int, "Maximum size of the input, up to 300.", 1 << 20)
 @click.option(
     "--policy",
     type=click.Choice([*POLICIES]),
     default="strict",
     show_default=True,
-    help="How tolerant decoding is.",
+    help="How strictly to decode.",
 )
 @click.option("--no-records", is_flag=True, help="Do not decode record batches.")
 @format_option("text", "json", "message")
@@ -104,7 +102,7 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 def decode(**values: Any) -> int:
     """Print every field of a frame or message with its offset, bytes, type and value.
 
-    DATA is hex or base64, or a file with hex, base64 or raw bytes; by default, it is read from standard input.
+    DATA is hex, base64, or a file with hex, base64 or raw bytes. By default, it is read from standard input.
     """
     options = Options(**values)
     try:
@@ -212,7 +210,7 @@ def _message(protocol: MessageRegistry, data: bytes, options: Options) -> dict[s
         request = protocol.decode_request(data, policy, max_decoded=MAX_DECODED)
         message, version = request.message, request.version
     if message is None:
-        raise JsonFormError(f"{len(data)} bytes with too many values: the formats text and json show the last ones")
+        raise JsonFormError(f"these {len(data)} bytes hold too many values. Use the format text or json")
     shown = message if options.secrets == "show" else redacted(protocol, message)
     return shown.to_json(version, with_records=True)
 
@@ -289,7 +287,7 @@ def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes],
         yield "", trace_payload(data)
         return
     if len(data) < 4:
-        raise ValueError("a frame has at least 4 bytes")
+        raise ValueError("a frame needs at least 4 bytes")
     start = 0
     for frame in _frames(data):
         several = len(frame) < len(data)
@@ -313,5 +311,5 @@ def _is_whole(frame: bytes) -> bool:
 
 def _trace_frame(frame: bytes, trace_payload: Callable[[bytes], Trace]) -> Trace:
     if len(frame) < 4:
-        return Trace(frame, [], DecodeError("a frame has at least 4 bytes", data=frame))
+        return Trace(frame, [], DecodeError("a frame needs at least 4 bytes", data=frame))
     return trace_frame(frame, trace_payload(frame[4:]))

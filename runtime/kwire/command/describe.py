@@ -35,7 +35,7 @@ examples:
 def describe(**values: Any) -> int:
     """Print the fields of a message with types, versions, defaults and descriptions.
 
-    NAME is the name or former name of a message; after a dot, the path of a struct in it.
+    NAME is a current or former message name. Add a dot and a path to select a struct in it.
     """
     options = Options(**values)
     name, _, path = options.name.partition(".")

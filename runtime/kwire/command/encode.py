@@ -42,7 +42,7 @@ exit codes: 0 encoded, 2 usage error, or a value that the version cannot represe
 def encode(**values: Any) -> int:
     """Convert a message from JSON to hex.
 
-    NAME is the name of a message, or the name or number of an API for its request.
+    NAME is a message, or the name or number of an API to encode its request.
     """
     options = Options(**values)
     try:

@@ -43,13 +43,13 @@ def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPU
     try:
         return _decoded(" ".join(words).encode(), coding, typed=True)
     except ValueError:
-        raise ValueError(f"{cut(' '.join(words))!r} is neither hex nor base64 nor a file") from None
+        raise ValueError(f"{cut(' '.join(words))!r} is not hex, base64 or a file") from None
 
 
 def _read(file: BinaryIO, name: str, most: int) -> bytes:
     data = file.read(most + 1)
     if len(data) > most:
-        raise ValueError(f"{cut(name)} has more than {most >> 20} MiB: see --max-input")
+        raise ValueError(f"{cut(name)} is larger than {most >> 20} MiB: see --max-input")
     return data
 
 
@@ -69,7 +69,7 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
         if coding == "base64" or typed:
             raise ValueError("the input is not base64") from None
     if _TEXT.fullmatch(data):
-        raise ValueError("this text is neither hex (see xxd -p) nor base64; use --coding raw to take it as it is")
+        raise ValueError("this text is neither hex (see xxd -p) nor base64: use --coding raw to decode it as is")
     return data
 
 

@@ -31,7 +31,7 @@ def json_option(what: str) -> Callable[[Function], Function]:
         "--json",
         metavar="JSON",
         default="{}",
-        help=f"The {what} in Kafka's JSON form, @FILE or - for standard input. Missing fields have their defaults.",
+        help=f"The {what} in Kafka's JSON form, @FILE, or - for standard input. Missing fields use their defaults.",
     )
 
 

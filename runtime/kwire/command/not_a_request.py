@@ -17,7 +17,7 @@ MAX_TRIED = 1 << 20
 MAX_NAMED = 6
 """Maximum number of APIs that are named, because a short payload fits many of them."""
 
-_CAPTURE = "a packet capture", "kwire tables reads it"
+_CAPTURE = "a packet capture", "use kwire tables"
 _COMPRESSED = "decompress it, or give it to kwire tables if it is a capture or a log"
 _FILES = {
     b"\xa1\xb2\xc3\xd4": _CAPTURE,
@@ -33,7 +33,7 @@ _FILES = {
     b"BZh": ("compressed by bzip2", _COMPRESSED),
     b"\xfd7zXZ": ("compressed by xz", _COMPRESSED),
 }
-_SEGMENT = "a log segment or a record batch", "kwire tables reads files of a log, kwire.records one batch"
+_SEGMENT = "a log segment or a record batch", "kwire tables reads log files, and kwire.records reads one batch"
 
 
 def other_file(data: bytes) -> str:
@@ -67,7 +67,7 @@ def responses(protocol: MessageRegistry, payload: bytes) -> str:
         how = f"--api-key {protocol.api_name(key)} --version {versions[-1]}"
     else:
         how = "--api-key KEY --version N"
-    return f"as a response, all of its bytes fit {named}{more}: --response {how}"
+    return f"all bytes fit a response of {named}{more}: use --response {how}"
 
 
 def _fitting(protocol: MessageRegistry, payload: bytes) -> Iterator[tuple[int, list[int]]]:

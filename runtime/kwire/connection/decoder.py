@@ -224,7 +224,7 @@ class ConnectionDecoder:
         Otherwise the decoder searches for the next whole message.
         """
         if size < 0:
-            raise ValueError(f"a gap of {size} bytes")
+            raise ValueError(f"the size of a gap must not be negative, not {size}")
         return self._events(self._splitter(direction).gap(size, time))
 
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
@@ -273,7 +273,7 @@ class ConnectionDecoder:
             return self._from_client
         if direction == SERVER:
             return self._from_server
-        raise ValueError(f"the direction is {CLIENT!r} or {SERVER!r}, not {direction!r}")
+        raise ValueError(f"the direction must be {CLIENT!r} or {SERVER!r}, not {direction!r}")
 
     def _events(self, items: Iterable[Frame | Event]) -> list[Event]:
         events: list[Event] = []
@@ -331,6 +331,6 @@ class ConnectionDecoder:
         events: list[Event] = []
         for request in requests:
             lost = request.server_losses != self._from_server.losses
-            why = f"{reason}, and bytes of the server are missing since it was sent" if lost else reason
+            why = f"{reason}, and later server bytes are missing" if lost else reason
             events.append(Unanswered(time, CLIENT, request.request.position, request.request, why))
         return events

@@ -119,13 +119,13 @@ class ClientConnection(_End):
         """
         offered = self.ranges.get(-1 if request.API_KEY is None else request.API_KEY)
         if offered is None:
-            reason = "the server does not offer it" if self.ranges else "versions have not been negotiated"
+            reason = "the server does not offer it" if self.ranges else "versions were not negotiated"
             raise NoCommonVersionError(f"{request.__name__}: {reason}")
         own = request.VALID_VERSIONS
         common = range(max(own.start, offered.start), min(own.stop, offered.stop))
         if not common:
             raise NoCommonVersionError(
-                f"{request.__name__}: the server has versions {offered.start} to {offered.stop - 1}, "
+                f"{request.__name__}: the server supports versions {offered.start} to {offered.stop - 1}, "
                 f"the client {own.start} to {own.stop - 1}"
             )
         return common[-1]

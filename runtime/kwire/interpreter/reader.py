@@ -67,7 +67,7 @@ class Reader(Context):
 
     def take(self, size: int, what: str) -> bytes:
         if size > len(self.data) - self.pos:
-            self.fail(f"{what} takes {counted(size, 'byte')}, {len(self.data) - self.pos} left")
+            self.fail(f"{what} needs {counted(size, 'byte')}, {len(self.data) - self.pos} left")
         start = self.pos
         self.pos += size
         return self.data[start : self.pos]
@@ -222,7 +222,7 @@ class Reader(Context):
                 values[field.name] = self.value(cls, field, field.type, nullable=field.is_nullable)
                 taken = self.pos - content
                 if taken != size and self.policy.tags != "kafka":
-                    self.fail(f"tag {tag} has size {size}, its value takes {counted(taken, 'byte')}", content)
+                    self.fail(f"tag {tag} has size {size}, but its value has {counted(taken, 'byte')}", content)
                 self.parts[-1] = "tagged fields"
         if unknown:
             values["unknown_tags"] = tuple(unknown)

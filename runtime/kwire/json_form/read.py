@@ -115,5 +115,5 @@ def array(convert: Convert, *types: type) -> Convert:
 def _no_records(empty_records: bool, value: Any) -> bytes:
     """Return ``b""`` for the size of records that the log omitted."""
     if size(value) and not empty_records:
-        raise InvalidValueError("the log has only the size of these records, not the records")
+        raise InvalidValueError("the log contains only the size of these records")
     return b""

@@ -100,7 +100,7 @@ def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verif
     stored, actual = int.from_bytes(data[start : start + 4]), crc32c(data[start + 4 :])
     if verify and stored != actual:
         raise DecodeError(
-            f"the stored checksum is {stored:#010x}, the computed one {actual:#010x}",
+            f"the stored checksum is {stored:#010x}, but the computed checksum is {actual:#010x}",
             message_name=cls.__name__,
             version=version,
             path="crc",

@@ -183,13 +183,13 @@ def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
         return f"incomplete: the file ends {left} bytes after a batch began", True
     declared, magic = HEAD.unpack_from(window.read(position, HEAD.size))
     if not MIN_SIZE[0] <= declared <= MAX_FRAME - OVERHEAD:
-        reason = f"a batch of size {declared}: the minimum is {MIN_SIZE[0]}, the maximum is {MAX_FRAME - OVERHEAD}"
+        reason = f"the batch size is {declared}: expected {MIN_SIZE[0]} to {MAX_FRAME - OVERHEAD}"
     elif magic >= len(MIN_SIZE):
         reason = f"unknown magic {magic}"
     elif declared < MIN_SIZE[magic]:
         reason = f"a batch of size {declared}: the minimum is {MIN_SIZE[magic]}"
     elif OVERHEAD + declared > left:
-        reason = f"incomplete: the batch has {OVERHEAD + declared} bytes, {left} of them are in the file"
+        reason = f"incomplete: the file contains only {left} of the batch's {OVERHEAD + declared} bytes"
         return reason, end == window.size
     else:
         reason = f"{_mismatch(window, position, OVERHEAD + declared)}, and another batch begins in it"
@@ -198,7 +198,7 @@ def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
 
 def _mismatch(window: Window, position: int, size: int) -> str:
     stored, computed = checksums(window.read(position, size))
-    return f"the stored checksum is {stored:08x}, the computed one {computed:08x}"
+    return f"the stored checksum is {stored:08x}, but the computed checksum is {computed:08x}"
 
 
 def _zeros(window: Window, position: int) -> bool:

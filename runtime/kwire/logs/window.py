@@ -29,7 +29,7 @@ class ShrunkFileError(OSError):
     """A file now has only ``size`` bytes, fewer than when it was opened."""
 
     def __init__(self, size: int, expected: int) -> None:
-        super().__init__(f"the file ends at byte {size}, it had {expected} bytes")
+        super().__init__(f"the file now ends at byte {size}, but had {expected} bytes")
         self.size = size
 
 

@@ -96,7 +96,7 @@ class ModelOf(_Typed[S]):
             if field.is_records and values[field.codec.name] is None:
                 size: int | None = getattr(self, field.name + SIZE_ATTRIBUTE)
                 if size:
-                    raise ValueError(f"{field.json_name} were left out: only their size is known")
+                    raise ValueError(f"{field.json_name} were left out, and only their size is known")
                 values[field.codec.name] = None if size is None else b""
         codec: Any = self.STRUCT
         struct: S = codec(**values, unknown_tags=self._unknown_tags)

@@ -211,7 +211,7 @@ class Batch:
         else:
             start, actual = OVERHEAD, zlib.crc32(self._part(MAGIC))
         if actual != self.crc:
-            reason = f"the stored checksum is {self.crc:08x}, the computed one {actual:08x}"
+            reason = f"the stored checksum is {self.crc:08x}, but the computed checksum is {actual:08x}"
             raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:

@@ -205,7 +205,8 @@ def record_slowly(
     offset = _checked_int(row.offset, f"{path}.offset", 64)
     if not exact:
         if offset != -1 and offset <= last:
-            reason = f"offset {offset} must be {last + 1} or more, or -1 for the next one: records keep their offsets"
+            following = "-1 for the next offset: records keep their offsets"
+            reason = f"offset {offset} must be {last + 1} or more, or {following}"
             raise invalid(reason, path=f"{path}.offset")
         offset = last + 1 if offset == -1 else offset
     delta = int64(offset - base_offset)

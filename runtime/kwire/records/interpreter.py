@@ -74,7 +74,7 @@ class _Reader:
         headers = self.headers()
         if self.pos != end:
             self.field = ""
-            self.refuse(f"the record has length {size}, but its fields take {self.pos - end + size} bytes")
+            self.refuse(f"the record has length {size}, but its fields have {self.pos - end + size} bytes")
         return Record(key, value, headers, timestamp, offset)
 
     def headers(self) -> tuple[tuple[str, bytes | None], ...]:

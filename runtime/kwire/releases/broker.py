@@ -59,7 +59,7 @@ class BrokerAnswer:
         int16 = range(-(1 << 15), 1 << 15)
         offered = [row for row in rows if row[1:] != (None, None)]
         if not (offered and type(name) is str and all(type(n) is int and n in int16 for row in offered for n in row)):
-            raise ValueError("not the answer of a broker, which kwire broker --format json prints")
+            raise ValueError("not a broker's answer as kwire broker --format json prints it")
         return cls(name=name, apis={key: range(low, high + 1) for key, low, high in offered})
 
 

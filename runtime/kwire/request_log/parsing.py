@@ -33,7 +33,7 @@ def parse_line(text: str) -> RequestLogLine | None:
             raise place.wrong(str(error), begin) from None
     elif begin < len(text) and text[begin] != "{":
         if MARK in text[begin:]:
-            raise place.wrong("it is cut off, and another line follows", begin)
+            raise place.wrong("the line is cut off, and another line follows it", begin)
         return None
     else:
         header, values = _json_values(place, _json(place, begin))

@@ -102,15 +102,15 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """
     tail = next(iter(deque(_CONNECTION.finditer(text, begin), 1)), None)
     if tail is None:
-        raise ValueError("the line ends before its connection and times")
+        raise ValueError("the line ends before the connection and the times")
     if MARK in text[begin:]:
-        raise ValueError("it is cut off, and another line follows")
+        raise ValueError("the line is cut off, and another line follows it")
     message = text[begin : tail.start()]
     header, body = _header(message)
     request, _, response = body.partition(",response:")
     values = _facts(text[tail.end() :])
     if "send_time_ms" not in values:
-        raise ValueError("the line ends in the middle of its times")
+        raise ValueError("the line ends within the times")
     bodies = {"request_text": request or None, "response_text": response or None}
     return header, bodies | {"connection": tail["name"]} | values
 
@@ -130,7 +130,7 @@ def _header(message: str) -> tuple[dict[str, Any], str]:
 def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
     name, number, version = found.get("name"), found.get("api_key"), found.get("api_version")
     if version is None or name is number is None:
-        raise ValueError("the header has no API or no version")
+        raise ValueError("the header lacks the API or the version")
     key = _KEYS.get(name) if name else int(number or 0)
     if key is None:
         raise ValueError(f"unknown API {name}")

@@ -41,7 +41,7 @@ MAX_DECOMPRESSED = 256 << 20
 """Maximum total size, in bytes, to which batches are decompressed."""
 UNREADABLE = 1000
 """The factor for the size of a corrupt batch, because its decompressed size up to the error is unknown."""
-BEYOND = f"all batches have more than {MAX_COUNTED:,} records, or {MAX_DECOMPRESSED >> 20} MiB decompressed"
+BEYOND = f"the batches hold more than {MAX_COUNTED:,} records, or {MAX_DECOMPRESSED >> 20} MiB decompressed"
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
 
 
@@ -92,7 +92,7 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: Recor
     layout, names = _HEADERS.get(magic, (None, ""))
     name = path.rpartition(".")[2]
     if not layout or layout.size > end - start:
-        text = "too short for a batch" if layout else f"a batch of magic {magic}, only 0 to 2 are known"
+        text = "too short for a batch" if layout else f"unknown magic {magic}: expected 0 to 2"
         yield Span(start, end, path, name, "?", data[start:end], depth=depth, text=text)
         return
     batch = data[start:end]

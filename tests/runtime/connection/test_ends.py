@@ -68,7 +68,7 @@ def test_client_and_server_understand_each_other() -> None:
 
 def test_versions_are_negotiated() -> None:
     client, server = pair()
-    with pytest.raises(NoCommonVersionError, match="versions have not been negotiated"):
+    with pytest.raises(NoCommonVersionError, match="versions were not negotiated"):
         client.send(BEAT)
     offered = [
         ApiVersion(api_key=12, min_version=0, max_version=2),
@@ -83,7 +83,7 @@ def test_versions_are_negotiated() -> None:
     assert client.version(HeartbeatRequest) == 2
     assert client.version(MetadataRequest) == MetadataRequest.VALID_VERSIONS[-1]
     assert heard(server, client.send(BEAT)).version == 2
-    with pytest.raises(NoCommonVersionError, match=r"the server has versions 90 to 99, the client 0 to 18$"):
+    with pytest.raises(NoCommonVersionError, match=r"the server supports versions 90 to 99, the client 0 to 18$"):
         client.send(FetchRequest())
     with pytest.raises(NoCommonVersionError, match="ProduceRequest: the server does not offer it"):
         client.send(ProduceRequest())

@@ -495,7 +495,7 @@ def test_arguments_are_checked() -> None:
             ConnectionDecoder(PROTOCOL, max_frame=most)
     for most in (1, MIN_TLS_SIZE - 1):
         ConnectionDecoder(PROTOCOL, max_frame=most)
-    with pytest.raises(ValueError, match="the direction is 'client' or 'server', not 'both'"):
+    with pytest.raises(ValueError, match="the direction must be 'client' or 'server', not 'both'"):
         decoder().feed("both", b"", 1.0)  # type: ignore[arg-type]
 
 

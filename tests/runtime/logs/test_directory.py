@@ -189,11 +189,11 @@ def test_a_snapshot_without_producers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "an int16 takes 2 bytes"),
+        (b"", "an int16 needs 2 bytes"),
         (b"\0\2" + EMPTY_SNAPSHOT[2:], "version"),
-        (EMPTY_SNAPSHOT[:-1], "takes 4 bytes, 3 left"),
+        (EMPTY_SNAPSHOT[:-1], "needs 4 bytes, 3 left"),
         (EMPTY_SNAPSHOT + b"x", "1 trailing byte"),
-        (b"\0\1" + bytes(8), "the stored checksum is 0x00000000, the computed one 0x48674bc7"),
+        (b"\0\1" + bytes(8), "the stored checksum is 0x00000000, but the computed checksum is 0x48674bc7"),
     ],
 )
 def test_a_broken_snapshot_is_an_error(tmp_path: Path, data: bytes, reason: str) -> None:

@@ -134,10 +134,10 @@ def test_trap_39_version_4_of_offset_commits_is_flexible() -> None:
     ("key", "value", "reason"),
     [
         (None, b"\0\0", "the record has no key"),
-        (b"", None, "byte 0 of 0: an int16 takes 2 bytes, 0 left"),
+        (b"", None, "byte 0 of 0: an int16 needs 2 bytes, 0 left"),
         (b"\0\1\0", None, "OffsetCommitKey v0, field group, byte 2 of 3: "),
         (RAW_KEY + b"x", None, "byte 12 of 13: 1 trailing byte"),
-        (RAW_KEY, b"", "byte 0 of 0: an int16 takes 2 bytes, 0 left"),
+        (RAW_KEY, b"", "byte 0 of 0: an int16 needs 2 bytes, 0 left"),
         (RAW_KEY, b"\0\3\0", "OffsetCommitValue v3, field offset, byte 2 of 3: "),
         (RAW_KEY, b"\xff\xff", "unknown version -1 of OffsetCommitValue"),
     ],

@@ -321,9 +321,7 @@ def test_a_size_that_the_file_could_hold_but_no_batch_has(
     start = 5 * len(batch_at(BASE))
     data[start + 8 : start + 12] = (2500).to_bytes(4, "big")
     segment.path.write_bytes(data)
-    with pytest.raises(
-        CorruptRecordError, match="a batch of size 2500: the minimum is 14, the maximum is 1988"
-    ) as caught:
+    with pytest.raises(CorruptRecordError, match="the batch size is 2500: expected 14 to 1988") as caught:
         list(segment.batches())
     assert caught.value.position == start
 
@@ -385,7 +383,7 @@ def test_the_limit_of_decompression_and_the_policy_can_be_chosen(folder: Path) -
 @pytest.mark.parametrize(
     ("size", "magic", "reason"),
     [
-        (13, 0, "a batch of size 13: the minimum is 14, the maximum is 104857588"),
+        (13, 0, "the batch size is 13: expected 14 to 104857588"),
         (14, 2, "a batch of size 14: the minimum is 49"),
         (48, 2, "a batch of size 48: the minimum is 49"),
         (14, 7, "unknown magic 7"),
@@ -475,7 +473,7 @@ def test_each_damaged_batch_is_told_by_itself_and_what_hides_another_batch_is_to
     with segment.path.open("rb") as file:
         found = [one for one in extents.extents(window.Window(file, segment.size)) if one.reason]
     assert [(one.position, one.size) for one in found] == [(number * size, size) for number in (3, 4, 7)]
-    checksums = "the stored checksum is [0-9a-f]{8}, the computed one [0-9a-f]{8}"
+    checksums = "the stored checksum is [0-9a-f]{8}, but the computed checksum is [0-9a-f]{8}"
     hides = ", and another batch begins in it"
     for one, pattern in zip(found, (checksums, checksums, checksums + hides), strict=True):
         assert re.fullmatch(pattern, one.reason or "")

@@ -226,14 +226,14 @@ def record(body: bytes, size: int | None = None) -> bytes:
             1,
             "records[0]",
             7,
-            "the record has length 5, but its fields take 6 bytes",
+            "the record has length 5, but its fields have 6 bytes",
         ),
         (
             record(b"\0\0\0\1\1\0\0", 7),
             1,
             "records[0]",
             7,
-            "the record has length 7, but its fields take 6 bytes",
+            "the record has length 7, but its fields have 6 bytes",
         ),
         (record(b"\0\0\0\1\1\0", 9), 1, "records[0].length", 0, "length 9, but 6 bytes are left"),
         (b"\x0b\0\0\0\1\1\0", 1, "records[0].length", 0, "invalid length -6"),
@@ -351,7 +351,7 @@ def test_the_error_of_a_record_is_told_as_long_as_the_limit_is_kept(monkeypatch:
     for count, kind in ((4, CorruptRecordError), (5, RecordsLimitError)):
         one = headers(count)
         error = refused(around(varint(len(one)) + one[1:] + b"?"), kind)
-        assert ("but its fields take" in error.reason) is (kind is CorruptRecordError)
+        assert ("but its fields have" in error.reason) is (kind is CorruptRecordError)
 
 
 def test_refused_headers_take_no_memory() -> None:
