@@ -55,7 +55,7 @@ PRINTED = {
     ],
     "arrow.md": [
         r"int16 .+\n\[0, 27, 25\] \[None, 0, 0\]\n",
-        r"\[None, 0, 0\]\nHeartbeatResponse v4, field throttle_time_ms, byte 0 of 1: int32 takes .+\n"
+        r"\[None, 0, 0\]\nHeartbeatResponse v4, field throttle_time_ms, byte 0 of 1: int32 needs .+\n"
         r"\{'error_code': \[0, 27, 25\]\}\n",
         r"\{'offset': \[40, 41\], 'value': \[b'value', None\], 'producer_id': \[7, 7\]\}\n",
     ],
