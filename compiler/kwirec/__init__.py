@@ -10,7 +10,7 @@
     if not report.has_errors():
         generate(loaded, paths, package="acme", out=Path("src"))
 
-The ``kwirec`` command does the same and prints the report. Names are imported on first use.
+The ``kwirec generate`` command runs the same steps and prints the findings. Names are imported on first use.
 """
 
 from __future__ import annotations

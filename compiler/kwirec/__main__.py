@@ -1,4 +1,4 @@
-"""The entry point of ``python -m kwirec`` and of the ``kwirec`` command."""
+"""The entry point for ``python -m kwirec`` and the ``kwirec`` command."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """All diagnostic codes, with lookup by number or name, ``kwirec explain`` texts and the pages in ``docs/rules``.
 
-Codes are listed in the order of the compiler passes, and codes of the validation pass in the order of its rules.
+Codes are sorted by compiler pass. Within the validation pass, they follow the order of its rules.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def _fill(text: str) -> str:
 
 
 def _in_both(example: str, other: str = "") -> str:
-    """Return an example in its own notation, followed by the other notation if that can express it."""
+    """Return an example in its own notation, and in the other notation if it can be converted."""
     shown = [_fenced(example)]
     if other := other or in_other_notation(example):
         name = "JSON" if other.lstrip().startswith("{") else "the indentation notation"

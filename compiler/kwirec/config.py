@@ -1,4 +1,4 @@
-"""Reads a project's settings from ``pyproject.toml``: severities, and waivers for single findings.
+"""Reads a project's settings from ``pyproject.toml``: severities, and waivers for individual findings.
 
 ::
 
@@ -11,8 +11,8 @@
     field = "Topics.Partitions.Private" # default: the message and all its fields
     reason = "tags from 10000 on are ours"
 
-``kwirec.diff.config`` uses the same functions for the section of ``kwirec diff``. Both collect all mistakes and
-raise a single ``ConfigError``.
+``kwirec.diff.config`` uses these functions to read the settings of ``kwirec diff``. Both modules collect all mistakes
+and raise a single ``ConfigError``.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ConfigError(Exception):
 def load_report(path: Path | None) -> Report:
     """Return an empty report with the ``[tool.kwirec]`` settings of a file.
 
-    Without the section or the file, the report has default settings. Raises :class:`ConfigError`.
+    If the section or the file is missing, the report has default settings. Raises :class:`ConfigError`.
     """
     if path is None:
         return Report()
@@ -86,8 +86,9 @@ def read_waivers(
 ) -> tuple[Waiver, ...]:
     """Return the waivers in the array of tables ``[[tool.NAME.waivers]]``.
 
-    ``code_key`` is the key of the waived code or rule. ``resolve`` returns the code for its value, or an empty string
-    and an error text. ``optional`` lists the keys allowed besides ``code_key``, ``message`` and ``reason``.
+    ``code_key`` is the key that names the waived code or rule. ``resolve`` converts its value to a code, and also
+    returns an error message, which is empty if the value is valid. ``optional`` lists the keys allowed besides
+    ``code_key``, ``message`` and ``reason``.
     """
     tables = section.get("waivers", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
@@ -144,7 +145,7 @@ def _read_severities(table: object, problems: list[str]) -> dict[str, Severity]:
 
 
 def _relaxable(word: str) -> tuple[str, str]:
-    """Return the number of a relaxable code, or an empty string and an error text."""
+    """Return the number of a relaxable code and an empty string, or an empty string and an error message."""
     code = catalogue.find(word)
     if code is None:
         hint = catalogue.suggestion(word)

@@ -1,8 +1,8 @@
 """Converts definitions from either notation to the other, for ``kwirec convert``.
 
-JSON has one file per message or enum. In the indentation notation, a request and its response share a file. In the
-dialect of franz-go, file names begin with the api key, and there is one file for enums and one for records, as its
-generator requires.
+JSON has one file per message or enum. In the indentation notation, a request and its response share a file. In
+franz-go's dialect, file names begin with the api key, and all enums share a file, as do all records, because
+franz-go's generator requires this.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Definition = MessageDecl | EnumDecl
 
 @dataclass(frozen=True)
 class Converted:
-    """The converted files by path, and the paths of files that differ from the output folder."""
+    """The converted files by path, and the paths of files that differ from those in the output folder."""
 
     texts: Mapping[str, str]
     changed: tuple[str, ...]

@@ -28,7 +28,7 @@ from kwirec.lowering import Layouts, lower
 from kwirec.validation import validate
 
 Phase = Callable[[str, int, int], None]
-"""Receives progress: the phase, the number of finished items and the total number of items."""
+"""A progress callback, called with the phase, the number of finished items and the total number of items."""
 
 
 def quiet(phase: str, done: int, total: int) -> None:
@@ -39,7 +39,7 @@ def quiet(phase: str, done: int, total: int) -> None:
 class Loaded:
     """The result of ``load``.
 
-    ``schema`` is complete only if the report has no errors. ``validated`` says whether the rules were applied to it.
+    ``schema`` is complete only if the report has no errors. ``validated`` is true if the rules were applied to it.
     """
 
     documents: tuple[Document, ...]

@@ -1,6 +1,6 @@
 """Dumps any compiler stage as stable text, for ``kwirec dump --stage syntax|schema|layout`` and for tests.
 
-The text has everything that later passes use from the result of a pass, and nothing that changes from run to run.
+The text contains everything in a stage that later passes use, and nothing that varies between runs.
 """
 
 from __future__ import annotations

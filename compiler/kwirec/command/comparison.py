@@ -123,7 +123,7 @@ def diff(
 
 
 def _read_sides(old: str, new: str, union: Path, notation: Notation | None) -> tuple[Side, Side]:
-    """Return both sides. If either cannot be read, exit with the reason."""
+    """Return both sides, or print the reason and exit if either cannot be read."""
     from kwirec.diff.sides import SideError, left_out, read_sides
 
     report = Report()

@@ -116,7 +116,7 @@ def fmt(paths: Sequence[Path], notation: Notation | None, only_check: bool, only
 
 
 def _write_formatted(files: Sequence[Rewritten], is_filter: bool) -> None:
-    """Write the files in place, or the only text to standard output if the command is a filter."""
+    """Write the files in place. If the command is a filter, write the single text to standard output instead."""
     from kwirec.formatting import replace_texts
 
     if is_filter and sys.stdout.isatty():

@@ -35,7 +35,7 @@ def format(*choices: str) -> Callable[[F], F]:
 
 
 def config(name: str, section: str, load: Callable[[Path | None], object]) -> Callable[[F], F]:
-    """Return the option ``--config``, which passes the result of ``load`` for the file as the parameter ``name``."""
+    """Return the option ``--config``. It passes the result of ``load`` for the file as the parameter ``name``."""
 
     def read(context: click.Context, parameter: click.Parameter, path: Path | None) -> object:
         folders = (here := Path.cwd(), *here.parents)

@@ -66,7 +66,7 @@ def generate(
 
 
 def show_stale(outcome: WriteOutcome, folder: Path, command: str, only_check: bool) -> None:
-    """With ``only_check``, print the files that are out of date, and exit if there are any."""
+    """If ``only_check`` is true, print the files that are out of date, and exit if there are any."""
     if only_check and not outcome.is_clean:
         for path in [*outcome.written, *outcome.removed]:
             echo(f"{(folder / path).as_posix()} is out of date: run `kwirec {command}`", err=True)
@@ -107,7 +107,7 @@ def make_from(
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Disable the garbage collector, which would take a quarter of the time needed to generate a guide.
+    """Disable the garbage collector, which would take up a quarter of the time when a guide is generated.
 
     Nearly all objects live until the end of the command.
     """
@@ -121,7 +121,7 @@ def _without_collector() -> Iterator[None]:
 
 
 def files_text(outcome: WriteOutcome, seconds: float, only_check: bool) -> str:
-    """Return a summary with the numbers of files by state, and the elapsed time."""
+    """Return a summary with the number of files in each state and the elapsed time."""
     differ, obsolete = ("differ", "obsolete") if only_check else ("written", "removed")
     return (
         f"{outcome.unchanged + len(outcome.written)} files, {len(outcome.written)} {differ}, "

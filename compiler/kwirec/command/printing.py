@@ -26,9 +26,9 @@ def echo(text: str, *, nl: bool = True, err: bool = False) -> None:
 
 
 def show(report: Report, form: str, schema: Schema | None = None, guide: str = "") -> None:
-    """Print findings, in machine formats to standard output or as text to standard error.
+    """Print findings as text to standard error, or in a machine-readable format to standard output.
 
-    Text has errors last. Given a schema and the address of its ``guide``, findings link to the guide.
+    Text output lists errors last. Findings link to the guide if the schema and the address ``guide`` are given.
     """
     text = form == "text"
     found = folded(report.diagnostics) if text else report.diagnostics

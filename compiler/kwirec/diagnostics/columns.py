@@ -1,7 +1,7 @@
 """Lays out source lines for a terminal and computes the column of each character.
 
-Tabs and wide characters take more than one column, and combining characters take none. Lines of thousands of
-characters, such as definitions in a ``.jsonl`` bundle, are cropped around the marked places.
+Tabs and wide characters take more than one column, and combining characters take none. Very long lines, such as
+definitions in a ``.jsonl`` bundle, are cropped around the marked characters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 
 WIDTH = 120
-"""Longer source lines are cropped to about this many characters."""
+"""The approximate length, in characters, to which longer source lines are cropped."""
 
 TAB = 4
 CROPPED = "…"
@@ -21,7 +21,7 @@ CROPPED = "…"
 
 @dataclass(frozen=True)
 class ShownLine:
-    """The text to print for one line, with the index and column of each shown character, each ``…`` and the end."""
+    """The text to print for one line, and the index and column of each visible character, each ``…`` and the end."""
 
     text: str
     _columns: Sequence[tuple[int, int]]

@@ -61,7 +61,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A span and the short text next to its carets."""
+    """A span and the short text shown next to its carets."""
 
     span: Span
     text: str = ""
@@ -72,7 +72,7 @@ class Finding:
     """The result of a check: a self-contained message, the primary label, and further labels, notes and helps.
 
     ``message_name`` and ``field_path`` identify the affected part of the protocol, which waivers can match. ``guide``
-    is the address of a page about it, or empty. ``fix`` is empty unless the correction is certain.
+    is the address of the guide page about this part, or empty. ``fix`` is empty unless the correction is certain.
     """
 
     message: str
@@ -120,12 +120,12 @@ class Diagnostic(Finding):
 
     @classmethod
     def of(cls, finding: Finding, code: Code, severity: Severity) -> Diagnostic:
-        """Return the diagnostic of a finding."""
+        """Return the finding as a diagnostic."""
         return cls(code=code, severity=severity, **vars(finding))
 
     @property
     def sort_key(self) -> tuple[tuple[str, int, int], str, str]:
-        """The key that sorts diagnostics by file, position and code."""
+        """The sort key, which orders diagnostics by file, position and code."""
         return self.primary.span.sort_key, self.code.number, self.message
 
 
@@ -146,8 +146,8 @@ class Waiver:
     def covers(
         self, code: str, messages: Iterable[str | None], fields: Iterable[str | None], versions: Iterable[int] = ()
     ) -> bool:
-        """Return whether the waiver accepts a finding of ``code`` about one of these messages, one of these fields
-        and all these versions.
+        """Return whether the waiver accepts a finding of ``code`` about any of these messages, any of these fields
+        and all of these versions.
         """
         return (
             self.code == code
@@ -177,7 +177,7 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """Whether the report accepts no more findings. If so, its last finding is an error that says this."""
+        """Whether the report accepts no more findings. The last finding of a full report is an error that says so."""
         return len(self._diagnostics) > MAX_FINDINGS
 
     def until_full(self, items: Iterable[T]) -> Iterator[T]:

@@ -1,4 +1,4 @@
-"""Fixes, which are replacements of text that resolve a finding, and their application to a source."""
+"""Fixes, which are text replacements that resolve a finding, and functions that apply them to a source."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Fix = tuple[Edit, ...]
 
 
 def replaced(span: Span, text: str) -> Fix:
-    """Return the fix that replaces ``span`` by ``text``."""
+    """Return the fix that replaces ``span`` with ``text``."""
     return (Edit(span, text),)
 
 
 def apart(fixes: Iterable[Fix]) -> list[Fix]:
-    """Return the fixes that can be applied together. Omit a fix that touches an earlier fix."""
+    """Return the fixes that can be applied together. A fix that touches an earlier fix is omitted."""
     taken: dict[Source, list[tuple[int, int]]] = {}
     found = []
     for fix in fixes:
@@ -46,7 +46,7 @@ def _touches(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
 
 
 def edited(source: Source, fixes: Iterable[Fix]) -> Source:
-    """Return the source after the edits in ``fixes`` that concern it. The edits must not overlap."""
+    """Apply the edits in ``fixes`` that concern the source, and return the result. The edits must not overlap."""
     edits = sorted((edit for fix in fixes for edit in fix if edit.span.source is source), key=lambda e: e.span.start)
     parts, end = [], 0
     for edit in edits:

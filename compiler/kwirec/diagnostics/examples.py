@@ -1,4 +1,4 @@
-"""Builds the example definitions of codes from their relevant attributes.
+"""Builds the example definitions of codes. Callers pass only the relevant attributes.
 
 ``clock(field("Zone", "string", nullableVersions="1+"))`` returns the text of a complete definition. Attributes have
 their JSON names. The value ``ABSENT`` omits an attribute.
@@ -16,7 +16,7 @@ ABSENT: Final = object()
 """The value that omits an attribute."""
 
 ANOTHER_FILE: Final = "\n--- another file ---\n"
-"""Separates the files of one example."""
+"""The separator between the files of an example."""
 
 WIDTH = 100
 
@@ -96,7 +96,7 @@ def krammar(
     order: tuple[int, int] = (0, 1),
     structs: tuple[str, str] = ("", ""),
 ) -> str:
-    """Return a request and its response in the indentation notation, with one field each, between two ``structs``."""
+    """Return a request and its response in the indentation notation, each with one field, between the ``structs``."""
     head = "ClockRequest => key 900, max version 2, flexible v1+"
     pair = (
         f"// Asks for the time.\n{head}\n  // What is asked for.\n{asked}",
@@ -112,7 +112,7 @@ def files(*definitions: str) -> str:
 
 
 def _present(node: Node, first: tuple[str, ...] = _FIELD_HEAD) -> Node:
-    """Return the attributes to write, in the order of Kafka's files."""
+    """Return the attributes that are not ``ABSENT``, in the order in which Kafka's files list them."""
     head = [name for name in first if name in node]
     tail = [name for name in _TAIL if name in node]
     between = [name for name in node if name not in (*head, *tail)]

@@ -24,14 +24,14 @@ FRANZ_GO = frozenset({"enums", "misc"})
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Supported compression methods. The other methods can require any amount of memory for a few bytes."""
+"""Supported compression methods. With other methods, a few bytes can take any amount of memory to unpack."""
 HEADER = 30
-"""The minimum size of the header before each file in an archive, in bytes."""
+"""The minimum size, in bytes, of the header before each file in an archive."""
 
 MAX_MEMBERS, MAX_BYTES = 1 << 16, 2 << 20
 """The maximum number of files in an archive, and the maximum size of the definitions that are compiled together, in
-bytes. The size also limits the JSON files in an archive. A Kafka release has 0.7 MiB of definitions, and compiling
-needs 100 times this memory. A small archive may unpack to gigabytes.
+bytes. The size limit also applies to the JSON files in an archive, because a small archive may unpack to gigabytes.
+The definitions of a Kafka release take 0.7 MiB, and compiling them takes 100 times as much memory.
 """
 
 TOO_MUCH = f"more than {MAX_BYTES >> 20} MiB of definitions in total: pass fewer files at a time"
@@ -67,7 +67,7 @@ NOT_DEFINITIONS = frozenset(
 
 
 def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True, member: str = "") -> list[Source]:
-    """Return all definition sources under ``paths``, sorted within each path and without repeated files.
+    """Return all definition sources under ``paths``, sorted within each path and without duplicates.
 
     With ``required``, a path without definitions is an error because it is probably mistyped. If ``member`` is given,
     only this member of an archive is read. Each call can read up to :data:`MAX_BYTES`.
@@ -133,7 +133,7 @@ def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterato
 def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
     """Return the definitions in an archive, sorted by name, or only the member ``only``.
 
-    Raises ``ValueError`` if the archive is too large or has a member that an ordinary jar would not have.
+    Raises ``ValueError`` if the archive is too large or has a member that does not occur in ordinary jars.
     """
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:

@@ -19,7 +19,7 @@ _GITHUB_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severi
 
 
 def render_short(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return one line per finding with its place, severity, code and message, as compilers print them for editors."""
+    """Return one line per finding with its place, severity, code and message, in the format that editors parse."""
     return "".join(
         f"{printable(str(one.primary.span) if one.primary.span.source.text else one.primary.span.source.name)}: "
         f"{one.severity.value}[{one.code}]: {printable(one.message)}\n"
@@ -28,7 +28,7 @@ def render_short(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def render_json(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return one JSON object per line. Lines and columns count from 1, columns in characters. Ends are exclusive."""
+    """Return one line of JSON per finding. Lines and columns (in characters) start at 1. Ends are exclusive."""
     return "".join(json_line(_as_dict(diagnostic)) + "\n" for diagnostic in diagnostics)
 
 

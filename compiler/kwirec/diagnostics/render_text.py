@@ -220,7 +220,7 @@ class _Snippet:
         return start, max(start + 1, self._margin + line.column(mark.end))
 
     def _rail_end(self, mark: _Mark, column: int, rail: str) -> _Row:
-        """Return a row such as ``|_____^``, from the rail of a label to its start or end."""
+        """Return a row such as ``|_____^``, which connects the rail of a label to its start or end."""
         row = self._row()
         at = 2 * self._rails.index(mark)
         row.put(at, rail + "_" * (self._margin + column - at - 1) + mark.sign, self._style_of(mark))
@@ -257,7 +257,7 @@ class _Snippet:
 
 
 def folded(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return the diagnostics for a terminal: errors last, and repeated warnings and notes about a file only once."""
+    """Return the diagnostics in terminal order, with errors last. Merge repeated warnings and notes about a file."""
     alike: dict[object, list[Diagnostic]] = {}
     for one in diagnostics:
         key = (one.code, one.primary.span.source, one.primary.text, one.notes, one.helps)

@@ -21,7 +21,7 @@ class Source:
         return [0, *(match.end() for match in re.finditer("\n", self.text))]
 
     def line_and_column(self, offset: int) -> tuple[int, int]:
-        """Return the line and column of an offset, both from 1. Columns count characters."""
+        """Return the line and column of an offset, both starting at 1. Columns count characters."""
         line = bisect.bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
 
@@ -37,7 +37,7 @@ class Source:
 
 @lru_cache(1)
 def _line_text(text: str, start: int) -> str:
-    """Return the line of ``text`` that begins at ``start``. The cache is for huge lines with many findings."""
+    """Return the line of ``text`` that begins at ``start``. It is cached for huge lines with many findings."""
     end = text.find("\n", start)
     return text[start : len(text) if end < 0 else end].rstrip("\r")
 

@@ -8,9 +8,9 @@ from kwirec.ir.sites import FieldSite
 
 
 def address_of(change: Change) -> str:
-    """Return the address of a change relative to the guide's folder, or an empty string if the new side lacks it.
+    """Return a change's address relative to the guide's folder, or an empty string if the new side lacks its subject.
 
-    The address leads to the changed field in the newest changed version that the new side still has.
+    The address points to the changed field in the newest changed version that the new side still has.
     """
     if isinstance(change, EnumChange):
         value = change.after.name if isinstance(change, ValueChange) and change.after else None

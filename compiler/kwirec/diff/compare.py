@@ -1,7 +1,7 @@
 """Finds the changes between two schemas, ordered by the names of messages and enums.
 
-The layouts of single versions are compared instead of version ranges. A definition that is only written differently
-has not changed. ``compare_fields`` finds the changes to fields.
+The layouts of individual versions are compared, not version ranges, so writing a definition differently is not a
+change. ``compare_fields`` finds the changes to fields.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds the changes to enums.
 
-Enums and their values are paired by name. A name with another number was renumbered. A number with another name was
+Enums and their values are paired by name. A name whose number differs was renumbered. A number whose name differs was
 renamed, unless one of the names belongs to another number on the other side.
 """
 

@@ -15,7 +15,7 @@ from kwirec.ir.schema import Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"i16", "u16"}, {"i32", "u32"}, {"i8", "bool"})
-"""Types of the same size. Each can read values of the other that are within its own range."""
+"""Types of the same size. Each can read the values of the other type that are in its own range."""
 
 
 def compare_fields(pair: MessagePair) -> Iterator[c.Change]:
@@ -120,7 +120,7 @@ def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
 
 
 def _same_bytes(before: Kind, after: Kind) -> bool:
-    """Return whether two kinds have the same encoding, or at least values of the same size."""
+    """Return whether two kinds have the same encoding, if :data:`TWINS` count as the same type."""
     match before, after:
         case ArrayKind(), ArrayKind():
             same = (before.compact, before.nullable) == (after.compact, after.nullable)

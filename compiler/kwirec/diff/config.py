@@ -6,7 +6,7 @@ level = "source"                     # the default of --level
 [[tool.kwirec.diff.waivers]]
 rule = "VERSION_MIN_RAISED"
 message = "AlarmRequest"             # `*` for any
-versions = "0-1"                     # default: all; the finding must concern no others
+versions = "0-1"                     # default: all; the finding must not concern others
 field = "Zones.Name"                 # default: the message and all its fields
 reason = "no client ever used them"
 expires = 2027-01-31                 # default: never; the last day on which it applies
@@ -32,7 +32,7 @@ class DiffConfig:
 
 
 def load_diff_config(path: Path | None) -> DiffConfig:
-    """Return the settings in a file. The section or the file may be missing. Raises :class:`ConfigError`."""
+    """Return the settings in a file, or defaults if the section or file is missing. Raises :class:`ConfigError`."""
     if path is None:
         return DiffConfig()
     problems: list[str] = []

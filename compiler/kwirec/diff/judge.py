@@ -1,4 +1,4 @@
-"""Judges changes by the rules up to a level, then by instability and waivers.
+"""Judges changes against the rules of a compatibility level, and takes unstable versions and waivers into account.
 
 A finding that concerns only versions that were unstable on the old side is a warning, because such versions may
 change. Warnings and notes are reported but are not breaking.
@@ -54,7 +54,7 @@ def judge(
     waivers: Iterable[Waiver] = (),
     today: datetime.date | None = None,
 ) -> Judgement:
-    """Judge changes by the rules up to ``level``. Findings about unstable versions of ``old`` are warnings."""
+    """Judge changes against the rules up to ``level``. Findings about unstable versions of ``old`` are warnings."""
     known = tuple(waivers)
     day = today or datetime.date.today()
     findings: list[JudgedChange] = []
@@ -79,7 +79,7 @@ def judge(
 
 
 def covers(waiver: Waiver, rule: Rule, change: Change) -> bool:
-    """Return whether a waiver accepts the finding of ``rule`` about ``change``. It can use old or new names."""
+    """Return whether a waiver accepts the finding of ``rule`` about ``change``. Waivers can use old or new names."""
     return waiver.covers(rule.name, change.names, change.paths, change.versions)
 
 

@@ -21,7 +21,7 @@ DIFFERS, OLD, NEW = "differs", "old only", "new only"
 FORMATS = ("text", "markdown", "json")
 LONGEST = 80
 """The maximum number of characters of a kind in text and tables. Longer kinds, such as arrays of large structs, are
-cut. JSON contains them in full.
+truncated. JSON contains them in full.
 """
 
 
@@ -104,7 +104,7 @@ def _order(message: Message) -> tuple[int, str]:
 
 
 def _brief(place: tuple[str, str, str]) -> tuple[str, str, str]:
-    """Return the path and the kinds. Long kinds are cut, unless they would then be equal."""
+    """Return the path and the kinds. Long kinds are truncated unless that would make them equal."""
     path, *kinds = place
     cut = [kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}…" for kind in kinds]
     before, after = cut if cut[0] != cut[1] else kinds

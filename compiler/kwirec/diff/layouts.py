@@ -1,8 +1,8 @@
 """Compares the bytes of two schemas: which message versions differ, and where each first differs.
 
 Definitions can have any origin and notation. The comparison ignores names. It covers layouts [ARCHITECTURE: Three
-ideas] and header versions. Two layouts have the same bytes if their texts are equal. A struct has the same bytes as
-its fields.
+ideas] and header versions. Two layouts have the same bytes if their texts are equal. A struct adds no bytes to its
+fields.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class Parting:
 
 @dataclass(frozen=True)
 class LayoutComparison:
-    """A comparison of two schemas. ``equal`` has the versions with the same bytes, ``parting`` the other versions.
+    """A comparison of two schemas. ``equal`` lists the versions with equal bytes, and ``parting`` the differing
+    versions.
 
-    ``left_only`` and ``right_only`` have the versions that only one side has.
+    ``left_only`` and ``right_only`` list the versions that only one side has.
     """
 
     equal: tuple[tuple[Message, int], ...]

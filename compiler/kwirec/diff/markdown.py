@@ -91,7 +91,7 @@ def _link(change: Change, guide: str) -> str:
 
 
 def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str]]:
-    """Yield a row for each message with changed versions and for each changed field: its name, before and after."""
+    """Yield the name, old state and new state of each message with changed versions and of each changed field."""
     for change in changes:
         if not isinstance(change, AnyMessageChange):
             continue
@@ -113,7 +113,7 @@ def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str
 
 
 def _left(site: FieldSite, change: VersionAdded) -> str:
-    """Return a note on the new versions without the field, which its own range does not show."""
+    """Return a note that lists the new versions without the field, which the field's own range does not show."""
     new, old = change.new.message.valid, change.old.message.valid
     without = [version for version in new if version > old.high and version not in site.field.versions]
     return f" (not in version{'s' if len(without) > 1 else ''} {runs_text(without)})" if without else ""

@@ -34,7 +34,7 @@ Pair = tuple[Entry, Entry]
 
 @dataclass(frozen=True)
 class Matching:
-    """Paired, removed and added fields. ``moved`` has the pairs whose position changed."""
+    """Paired, removed and added fields. ``moved`` contains the pairs whose positions differ."""
 
     pairs: list[Pair]
     moved: list[Pair]
@@ -68,7 +68,7 @@ def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
 
 
 def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
-    """Return renamed fields: unpaired fields between the same neighbours, if both sides have the same number."""
+    """Return renamed fields: unpaired fields between the same neighbours, equally many on both sides."""
     renamed: list[Pair] = []
     starts = (-1, -1)
     for ends in [*((old.index(a), new.index(b)) for a, b in steady), (len(old), len(new))]:

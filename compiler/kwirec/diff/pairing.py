@@ -35,7 +35,7 @@ class FieldPair:
 class StructPair:
     """A struct on both sides, compared in ``versions``.
 
-    ``removed`` and ``added`` have the fields that exist on only one side, by name and version.
+    ``removed`` and ``added`` contain the fields that exist on only one side, by name and version.
     """
 
     old: StructSite
@@ -125,7 +125,7 @@ def _pairs(schema: Schema) -> RpcPairs:
 def _same_number(old_pairs: RpcPairs, new_pairs: RpcPairs, old: Message, new: Message) -> bool:
     """Return whether messages of the same kind and api key with different names are the same message.
 
-    A request decides for its response, unless it has no fields to compare.
+    The result for a request also applies to its response, unless the request has no fields to compare.
     """
     if old.api_key is None or old.kind is not new.kind:
         return False
@@ -186,7 +186,7 @@ class _Walk:
             pair.added.setdefault(entry.name, {})[version] = entry
 
     def _rest(self) -> None:
-        """Pair by name the structs and fields that are not in any shared version."""
+        """Pair the remaining structs and fields, which are in no shared version, by name."""
         paired = {old for old, _ in self._found}, {new for _, new in self._found}
         for name in self._old:
             if name in self._new and name not in paired[0] and name not in paired[1]:

@@ -17,7 +17,7 @@ from kwirec.versions import NONE, VersionRange
 
 
 class UnknownReleaseError(LookupError):
-    """The union does not have this release."""
+    """Raised when the union does not contain a release."""
 
 
 def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, frozenset[str], frozenset[str]]:
@@ -43,7 +43,7 @@ def release_schema(union: Schema, root: Path, release: str) -> tuple[Schema, fro
 
 
 def _versions(union: Schema, history: History, release: str) -> Mapping[str, VersionRange]:
-    """Return each message's versions in a release. Without definitions, return the versions that brokers accepted."""
+    """Return each message's versions in a release, or the versions that brokers accept if its layouts are unknown."""
     proved: dict[str, set[int]] = {}
     for message, version in history.evidence_of(release):
         proved.setdefault(message, set()).add(version)

@@ -4,7 +4,7 @@
 ``message_defs/kafka``, ``x.jar``    a file, folder, jar or zip, as for ``kwirec check``
 ``releases.zip!4.0.0.jsonl``         one file of an archive
 ``git:main``                         the other side's path at a revision
-``git:main...``                      the same, where HEAD branched off from ``main``
+``git:main...``                      the other side's path where HEAD branched off from ``main``
 ``git:v1.2:message_defs/kafka``      a path at a revision, relative to the current folder
 ``release:3.9.1``                    a release in the union
 ===================================  ==================================================================
@@ -34,13 +34,13 @@ GIT, SINCE, RELEASE, MEMBER = "git:", "...", "release:", "!"
 
 
 class SideError(Exception):
-    """A side cannot be read, for example because its revision, release or member is unknown."""
+    """Raised when a side cannot be read, for example because its revision, release or member is unknown."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A side of a diff. ``incomparable`` has the messages whose layouts in the release differ from the union.
-    ``unpublished`` has the messages whose module was not published with the release.
+    """A side of a diff. ``incomparable`` contains the messages whose layouts in the release differ from the union.
+    ``unpublished`` contains the messages whose module was not published with the release.
     """
 
     name: str
@@ -159,7 +159,7 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 def left_out(old: Side, new: Side, code: Callable[[str], str] = str) -> list[str]:
-    """Return a sentence for each reason, naming the messages that are not compared. ``code`` formats names."""
+    """Return a sentence for each reason why messages are not compared, with their names. ``code`` formats a name."""
     reasons = [
         (f"Not published with {code(side.name.removeprefix(RELEASE))}, and not compared", side.unpublished)
         for side in (old, new)

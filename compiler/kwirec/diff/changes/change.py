@@ -47,7 +47,7 @@ class Change:
         return ()
 
     def describe(self) -> Finding:
-        """Return the finding about this change. Only kinds with a rule have one."""
+        """Return the finding about this change. Only kinds of changes with a rule have findings."""
         raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ def rule(level: Level, *, before: str, after: str, severity: Severity = Severity
         what, why = explanation(kind.__doc__)
         code = Code(
             number=snake_case(kind.__name__).upper(),
-            name=level.word,  # Annotations print it next to the identifier.
+            name=level.word,  # Annotations print the name next to the identifier.
             what=what,
             why=why,
             offending=before,
@@ -175,7 +175,7 @@ class ValueChange(EnumChange):
 
 
 def span_of(decl: MessageDecl | FieldDecl, *attributes: str) -> Span:
-    """Return the span of the first of these attributes that the declaration has, or else of its name."""
+    """Return the span of the first of these attributes that the declaration has, or else the span of its name."""
     written = filter(None, (getattr(decl, attribute) for attribute in attributes))
     span: Span = next(written, decl.name).span
     return span

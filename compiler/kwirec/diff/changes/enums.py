@@ -1,4 +1,4 @@
-"""Changes to enums. Peers send numbers instead of names, so only a new number for a name changes what bytes mean."""
+"""Changes to enums. Peers send numbers, not names, so only a new number for a name changes the meaning of bytes."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class EnumRemoved(EnumChange):
 class EnumTypeChanged(EnumChange):
     """The type of the values of an enum changed.
 
-    This does not change bytes. Only the types of fields do.
+    Bytes do not change, because they depend only on the types of fields.
     """
 
     old: Enum
@@ -121,7 +121,7 @@ class EnumValueRenamed(ValueChange):
 class EnumValueAdded(ValueChange):
     """A value of an enum got a name.
 
-    This is safe because values without a name are kept as they are.
+    This is safe because values without a name are read and written unchanged.
     """
 
     after: EnumValue

@@ -32,7 +32,7 @@ class FieldRemovedFromVersion(FieldChange):
         return self.removal(text, ["remove it only from a new version"])
 
     def removal(self, text: str, helps: Iterable[str] = ()) -> Finding:
-        """Return a finding on the new side, at the field if other versions have it, or else at its struct."""
+        """Return a finding that points to the field on the new side, or to its struct if no version has the field."""
         if self.after is not None:
             new, label = span_of(self.after.decl, "versions", "tagged_versions"), "other versions still have it"
         else:
@@ -72,8 +72,8 @@ class FieldAddedToVersion(FieldChange):
 class FieldReordered(FieldPersists):
     """A field changed its position in its struct.
 
-    A field is identified only by its position. Peers now read another field in this place, without an error if the
-    types match.
+    A field is identified only by its position. Peers now read another field in its place, and if the types match, no
+    error reveals this.
     """
 
     def describe(self) -> Finding:
@@ -147,7 +147,7 @@ class FieldNullabilityWidened(FieldNullabilityChanged):
 class FieldNullabilityNarrowed(FieldNullabilityChanged):
     """A field is no longer nullable in an existing version.
 
-    Null values from peers or from stored data can no longer be read.
+    Null values from peers or in stored data can no longer be read.
     """
 
     outcome = "is no longer nullable"
@@ -198,7 +198,7 @@ class FieldRemoved(FieldRemovedFromVersion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAttributeChanged(FieldPersists):
-    """A change to an attribute that does not affect the encoding. Values are as in definitions."""
+    """A change to an attribute that does not affect the encoding. Values are written as in definitions."""
 
     attribute: ClassVar[str]
     was: str

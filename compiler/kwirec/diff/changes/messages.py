@@ -15,7 +15,7 @@ from kwirec.versions import in_words
 class ApiKeyChanged(MessageChange):
     """The api key of a message changed.
 
-    Messages are identified only by their api key on the wire.
+    On the wire, the api key is the only thing that identifies a message.
     """
 
     def describe(self) -> Finding:

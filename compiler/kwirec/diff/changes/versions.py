@@ -151,7 +151,7 @@ class VersionAddedSameBytes(VersionAdded):
 class VersionMinRaisedUndeprecated(VersionMinRaised):
     """The lowest versions of a request were removed without having been deprecated.
 
-    Operators could not look for users of these versions before the upgrade.
+    Operators had no chance to find users of these versions before the upgrade.
     """
 
     def describe(self) -> Finding:
@@ -182,7 +182,7 @@ class VersionDestabilized(MessageChange):
 class VersionStabilized(MessageChange):
     """An unstable version became stable.
 
-    From now on its layout must not change, and brokers offer it by default.
+    Its layout must no longer change, and brokers now offer it by default.
     """
 
     def describe(self) -> Finding:
