@@ -35,7 +35,7 @@ def timed(what: Callable[[], object]) -> tuple[float, float]:
 
 
 async def asked(broker: FakeBroker) -> None:
-    """Request the API versions, which is the first request of clients."""
+    """Request the API versions, as clients do in their first request."""
     async with await connect(*parse_address(broker.bootstrap_servers), PROTOCOL):
         pass
 

@@ -105,7 +105,7 @@ def loop(path: Path) -> int:
 
 
 def timed(what: str, call: Callable[[], int]) -> tuple[str, float, int]:
-    """Return the name, processor seconds and rows of the better of two runs. The first may build models."""
+    """Return the name, processor seconds and rows of the better of two runs. The first run may build models."""
     best, rows = float("inf"), 0
     for _ in range(2):
         start = time.process_time()

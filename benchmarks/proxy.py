@@ -99,7 +99,7 @@ def upstream(port: Connection) -> None:
 
 
 def client(address: str, value: int, count: int, done: Connection) -> None:
-    """Send ``count`` requests, each with a batch with one value of ``value`` bytes. Report the seconds."""
+    """Send ``count`` requests, each containing a batch with one value of ``value`` bytes. Report the seconds."""
     batch = encode_batch([Record(None, bytes(value))])
     topics = [TopicProduceData(name="t", partition_data=[PartitionProduceData(records=batch)])]
     frames = [

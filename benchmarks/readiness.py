@@ -4,11 +4,11 @@
 
 The captures are half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
 *Rows* are read from the file into the columns that `clients` needs, by a process that has already read a smaller
-capture. *Two shares* are two such processes, each with half of the connections. *The command* is ``kwire readiness``,
-from its start to its page, with the local engine in one and two processes, and with Spark in Java and two workers.
-tshark, if installed, prints the addresses, API, version and client id of all frames.
+capture. *Two shares* are read by two such processes, each with half of the connections. *The command* is ``kwire
+readiness``, from its start to its page, with the local engine in one and two processes, and with Spark in Java and
+two workers. tshark, if installed, prints the addresses, API, version and client id of all frames.
 
-The difference between two sizes is the cost of each further GB. The rest is the cost of the start.
+The cost of each further GB is calculated from the difference between two sizes. The rest is the cost of starting.
 """
 
 from __future__ import annotations

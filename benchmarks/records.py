@@ -112,7 +112,7 @@ def measure(native: Path | None, rounds: int) -> Times:
 
 
 def samples() -> Iterator[tuple[str, int, int]]:
-    """Yield the title, records per batch, and codec of each sample. A producer's batch of 16 KiB fits 130 records."""
+    """Yield the title, records per batch, and codec of each sample. 130 records fit into a batch of 16 KiB."""
     yield f"{COUNT:,} in one batch", COUNT, 0
     for codec, name in enumerate(CODECS):
         yield f"{COUNT:,} in batches of 130, {name}", 130, codec

@@ -101,7 +101,7 @@ def clients(count: int) -> pa.RecordBatch:
 
 
 def milliseconds(page: Path) -> float:
-    """Return the time to load a page in milliseconds. Measure it with an added script that the page allows."""
+    """Return the time to load a page in milliseconds. The page is measured by a script that is added to it."""
     allowed = f"'sha256-{b64encode(sha256(PROBE.encode()).digest()).decode()}'"
     text = page.read_text("utf-8").replace("script-src ", f"script-src {allowed} ", 1)
     probed = page.with_name("probed.html")

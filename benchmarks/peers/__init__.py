@@ -6,6 +6,6 @@ Every peer is a process that answers each command with a line:
   decoded values, or the reason why the peer does not support the message.
 - ``decode CASE N`` and ``encode CASE N``: decode or encode N times, and answer ``ns`` with the nanoseconds taken.
 
-``worker.py`` is the Python peer. ``go``, ``rust`` and ``java`` contain the other peers. Every peer has its turn in
+``worker.py`` is the Python peer. ``go``, ``rust`` and ``java`` contain the other peers. The peers take turns in
 each round, so that slow moments affect all peers alike.
 """

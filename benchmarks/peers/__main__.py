@@ -33,7 +33,7 @@ SLICE = 30_000_000
 WARM = 10
 """Number of slices before the first round. They give Java time to compile code that runs often."""
 BUSY_LOAD, QUIET_SHARE = 0.5, 0.95
-"""Maximum prior load of a quiet machine, and the minimum share of a core that single-threaded programs get on it."""
+"""Maximum load of a quiet machine before the run, and minimum share of a core that a single-threaded program gets."""
 COPIES = 10
 
 
@@ -249,7 +249,7 @@ def imports() -> dict[str, float]:
 
 
 def machine(load: float, figures: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a description of the machine and whether it was busy. Single-threaded peers should have had a core."""
+    """Return a description of the machine and whether it was busy. Single-threaded peers should get a whole core."""
     single = [row for row in figures if not row["peer"].startswith(("Go", "Java"))]
     share = statistics.median(row["cpu_ns"] / row["median_ns"] for row in single)
     return {

@@ -1,4 +1,4 @@
-"""The cases: messages, and records in one batch or in batches of 130, which a producer puts into 16 KiB."""
+"""The cases: messages, and records in one batch or in batches of 130 records, as in a producer's 16 KiB batches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The peer programs: how each is built and started, or why it is omitted.
 
-Versions and checksums are pinned in ``go.sum``, ``crates.lock``, ``jars.sha256``, ``constraints/``. Each tool fetches
-dependencies from its configured registry.
+Versions and checksums are pinned in ``go.sum``, ``crates.lock``, ``jars.sha256`` and ``constraints/``. Each tool
+fetches dependencies from its configured registry.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Other Python libraries. Calls each library, and checks that it reads the same values.
+"""Calls the other Python libraries, and checks that they read the same values.
 
 Decoding returns different objects, which is part of the measurement:
 
 - kwire: slotted objects, lists, ``kwire.Uuid`` (a ``bytes``), plain numbers.
 - kafka-python: objects of classes created at import, lists, ``uuid.UUID``, plain numbers, authorized operations as a
-set or ``None``. It is pure Python, with encoders and decoders compiled with ``exec`` per version.
+  set or ``None``. It is pure Python, and compiles an encoder and a decoder for each version with ``exec``.
 - kio: frozen dataclasses, tuples, ``uuid.UUID`` or ``None``, error codes as enum, durations as ``timedelta``.
-  Decoding is written in Rust, encoding in Python.
+  Decoding is written in Rust, and encoding is written in Python.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Codec:
 def kafka_python(name: str, version: int, data: bytes) -> Codec:
     cls = getattr(import_module(KAFKA_PYTHON[name]), name)
     message = cls.decode(data, version=version)
-    message._header = None  # decode() does not set it, but encode() reads it
+    message._header = None  # decode() does not set this attribute, but encode() reads it
     return Codec(
         library="kafka-python",
         decode=lambda: cls.decode(data, version=version),

@@ -157,7 +157,7 @@ def exchange_row(
     request: bytes | None,
     response: bytes | None,
 ) -> Row:
-    """Return the same row as ``row`` of the layout of exchanges, but faster."""
+    """Return the same row as ``Layout.row`` of the layout for exchanges, but faster."""
     own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
     return (shared, *own, request_size, response_size, request, response, None, None)
 
@@ -234,7 +234,7 @@ def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
 
 
 class Projection:
-    """Selects columns of ``schema`` (by default all) in those rows of a table that satisfy all ``conditions``.
+    """Selects columns of ``schema`` (by default all columns) in the rows of a table that satisfy all ``conditions``.
 
     ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` lists the columns to compute, which are
     the columns in the schema and in the conditions. Conditions apply only to scalar columns. ``protocol`` provides

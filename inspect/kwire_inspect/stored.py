@@ -60,7 +60,7 @@ class Origin:
 
     @classmethod
     def of(cls, marker: bytes) -> Origin | None:
-        """Return the origin in a marker, or ``None`` if it is not a table's marker. Folders of reports have other
+        """Return the origin in a marker, or ``None`` if the marker is not from a table. Report folders have other
         markers."""
         try:
             found = json.loads(marker)

@@ -29,7 +29,7 @@ AT_ONCE = 4
 
 
 class SparkEngine:
-    """Engine that starts Spark when it is first needed."""
+    """Engine that starts Spark on first use."""
 
     told = "Engine: Spark."
     checked_output = staticmethod(checked_output)

@@ -1,4 +1,4 @@
-"""TCP packets as rows, as passed from a stream's packet source to the reassembly of connections."""
+"""TCP packets as rows. A stream passes these rows from its packet source to the reassembly of connections."""
 
 from __future__ import annotations
 

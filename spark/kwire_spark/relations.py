@@ -20,7 +20,7 @@ class SparkBackend:
 
     def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
         # Afterwards Spark drops the views. Dropping the view of a persisted table would also drop its cached data.
-        # This is avoided by viewing a query on the table.
+        # Viewing a query on the table avoids this.
         session = next(iter(tables.values())).sparkSession
         named: dict[str, Any] = {name: table.where("true") for name, table in tables.items()}
         return session.sql(text, **named)

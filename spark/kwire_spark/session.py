@@ -66,8 +66,8 @@ DEFAULTS = "core-default.xml"
 """Name that Hadoop gives the source of its built-in default settings."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers with which pyspark prints each error as JSON, including the JVM's stack trace, before raising it. They are
-disabled."""
+"""Loggers to disable. Pyspark uses them to print each error as JSON, including the JVM's stack trace, before raising
+it."""
 
 
 class JavaMissingError(KwireError):

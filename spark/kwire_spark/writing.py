@@ -44,11 +44,11 @@ def write(
 ) -> str:
     """Write ``table`` to ``folder/name``, replacing any earlier table, and return this path.
 
-    ``name`` may contain folders. Files, folders and links that kwire did not write are never replaced. They raise
-    :class:`~kwire_inspect.options.OptionError`. Files are written to ``_name.writing``, which is then renamed. If a
-    job is killed, the old table survives, possibly as ``_name.replaced``, which the next run restores. If renaming
-    copies files, as on S3, the replacement takes as long as the copy. Formats other than :data:`FILES` replace tables
-    in their own way.
+    ``name`` may contain folders. Raises :class:`~kwire_inspect.options.OptionError` instead of replacing a file,
+    folder or link that kwire did not write. Files are written to ``_name.writing``, which is then renamed. If a job
+    is killed, the old table survives, possibly as ``_name.replaced``, which the next run restores. If renaming copies
+    files, as on S3, the replacement takes as long as the copy. Formats other than :data:`FILES` replace tables in
+    their own way.
 
     In CSV, strings that a spreadsheet would evaluate as formulas get the prefix ``'``, and characters that would
     control a terminal are escaped.

@@ -173,7 +173,7 @@ class Run:
             raise _no_requests(self.inputs, basis.problems)
 
     def completed(self, report: Report, basis: Basis | Sequence[Problem], requests: Relation | None = None) -> Report:
-        """Return the report with the basis of its input. See ``reports.completed``."""
+        """Return the report with its basis added. See ``reports.completed``."""
         from kwire_inspect.reports.completed import completed
 
         return completed(report, basis, self.origin, self.min_coverage, self.protocol, requests)
@@ -181,7 +181,7 @@ class Run:
     def publish(self, report: Report, form: str = "text") -> int:
         """Write the report's page and tables, print the report, and return its exit code.
 
-        The files are written first, because printing may end early, for example if it is piped to ``head``.
+        The files are written first, because printing ends early if the output is piped to ``head``.
         """
         from rich.markup import escape
 

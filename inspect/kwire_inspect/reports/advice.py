@@ -94,7 +94,7 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
 
 
 def _named(library: Library) -> str:
-    """Return the name and version of a library. If the library is a guess, say what it is based on."""
+    """Return the name and version of a library. If the library is a guess, say what the guess is based on."""
     name = "Kafka's Java clients" if library.name == JAVA else library.name
     version = f" {dotted(library.version)}" if library.version else ""
     return f"{name}{version} (its client id is the default of {name})" if library.is_guess else f"{name}{version}"

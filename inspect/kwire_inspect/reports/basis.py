@@ -88,7 +88,7 @@ class Basis:
     """The basis of a report.
 
     ``read`` is the number of bytes of requests and responses in captures. ``encrypted`` lists the clients with
-    encrypted connections. ``deprecated`` is the number of requests counted by metrics, or ``None`` without metrics.
+    encrypted connections. ``deprecated`` is the number of requests counted in metrics, or ``None`` if there are none.
     ``known`` is false for tables that contain no information on unread input.
     """
 
@@ -111,7 +111,7 @@ class Basis:
 
     @property
     def unread(self) -> int:
-        """Number of unread bytes in connections that may be requests and responses."""
+        """Number of unread bytes that may belong to requests or responses."""
         return sum(problem.unread for problem in self.problems if problem.reason not in NOT_COUNTED)
 
     @property
@@ -213,7 +213,7 @@ def problems_of(*tables: Relation) -> list[Problem]:
 
 
 def with_basis(report: Report, basis: Basis, inputs: str, min_coverage: float) -> Report:
-    """Return the report with its basis after its verdict.
+    """Return the report with its basis inserted after the verdict.
 
     If too little was read, the exit code is :data:`INCOMPLETE` unless the report requires action.
     """

@@ -1,8 +1,9 @@
 """Plotly figures for report charts, as plain dicts with ``data`` and ``layout``, without colours.
 
-``meta.role`` of a trace names its colour on the page, such as ``bad``, ``warn``, ``good`` or ``series-1``. A name has
-a light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret some texts as
-dates or numbers, and would merge equal texts. It also interprets HTML in texts, so :func:`plain` escapes them.
+``meta.role`` of a trace names its colour on the page, such as ``bad``, ``warn``, ``good`` or ``series-1``. Each
+colour has a light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret
+some texts as dates or numbers, and would merge equal texts. It also interprets HTML in texts, so :func:`plain`
+escapes them.
 """
 
 from __future__ import annotations

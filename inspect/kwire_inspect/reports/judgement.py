@@ -37,7 +37,7 @@ class Judgement:
 
     @classmethod
     def of(cls, uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judgement:
-        """Return the judgement of these uses, with ``releases`` as the known releases."""
+        """Return the judgement of these uses. ``releases`` are the known releases."""
         found = judged(uses, target, releases)
         clients = [(use, verdict) for use, verdict in found if not use.between_brokers]
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
@@ -83,7 +83,7 @@ def addresses_of(judgement: Judgement) -> Addresses:
 
 
 def _joined(uses: Sequence[Use]) -> Use:
-    """Combine a client's uses of an API version at several addresses. The example is from the first."""
+    """Combine a client's uses of an API version at several addresses. The example is from the first address."""
     return replace(
         uses[0],
         client=uses[0].client.anywhere,

@@ -1,7 +1,7 @@
 """Latency, errors and throttling of requests by API, from the table EXCHANGES.
 
-Times are in milliseconds. They are measured on the broker for request logs, and where the capture was taken for
-captures. Only request logs show how the time was spent. The rank of a quantile is accurate to about a thousandth.
+Times are in milliseconds. Captures measure them where they were taken, and request logs measure them on the broker.
+Only request logs show how the time was spent. The rank of a quantile is accurate to about a thousandth.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = Error
 
 
 def _requests(columns: str) -> str:
-    """Return a query for these columns of ``{exchanges}`` with the API name and the type of input, without broken
-    input.
+    """Return a query for these columns of ``{exchanges}``, the API name, and the input type. Rows that report broken
+    input are excluded.
     """
     return f"""
         SELECT coalesce(api, 'key ' || api_key, 'unknown') AS api, {INPUT_KIND} AS input_kind, {columns}

@@ -29,11 +29,11 @@ NAMED = {
     "sarama": "sarama",
     "kgo": "franz-go",
     "librdkafka": "librdkafka",
-    "confluent-kafka-go": "librdkafka",  # it has the same version
+    "confluent-kafka-go": "librdkafka",  # has the same version numbers
 }
 """Libraries by software name in ApiVersions requests [KIP-511]."""
 BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}
-"""Library versions whose API versions KIP-896 kept. They work with the same brokers as the newer versions that were
+"""Library versions that KIP-896 still supports. They work with the same brokers as the newer versions that were
 tried.
 """
 _BUILT_ON_RDKAFKA = re.compile(r"rdkafka-v?(\d+(?:\.\d+)+)")
@@ -77,7 +77,7 @@ class Tried:
         """Return whether the library works with a broker, or ``None`` if that is unknown.
 
         If the broker was tried, return the result of the trial. Otherwise assume that the library would use the same
-        versions as with a broker that it worked with. It works if the target accepts all of them.
+        versions as with a broker that it worked with. The library works if the target accepts all of these versions.
         """
         if target.name in self.on:
             return self.on[target.name][0]

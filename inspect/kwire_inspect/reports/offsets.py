@@ -1,8 +1,8 @@
 """Groups with their members, committed offsets and lag, and unfinished transactions.
 
 The input is RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables that ``tables.groups``
-creates from them, and the end offsets of logs if they are known. Everything is as of the time when the data directory
-was copied.
+creates from them, and the end offsets of logs if they are known. The report describes the state at the time when the
+data directory was copied.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def log_ends(records: R, bases: Sequence[tuple[str, int, int]] = ()) -> R:
     """Return a table with the end offset of each partition.
 
     ``records`` needs only the columns ``topic``, ``partition`` and ``offset``. ``bases`` contains the topic,
-    partition and base offset of each last segment. If all records of a log have expired, this is its end offset.
+    partition and base offset of each log's last segment. The base offset is the end offset of a log whose records
+    have all expired.
     """
     others = like(records, ENDS, [dict(zip(ENDS.names, base, strict=True)) for base in bases])
     return query(
@@ -162,7 +163,7 @@ def report_on(state: Tables[R], *, top: int = TOP) -> Report:
 
 
 def _lagging(state: Tables[R]) -> R:
-    """Return the committed offsets with ``end`` and ``lag``, which are null if the end offset is unknown."""
+    """Return the committed offsets with ``end`` and ``lag``. Both are null if the end offset is unknown."""
     own = ", ".join(f"c.`{name}`" for name in STORED.names if name != "topic")
     ends = like(state.committed, ENDS, ()) if state.ends is None else state.ends
     return query(
@@ -201,7 +202,7 @@ def _groups(groups: R, lagging: R) -> R:
 def _first(
     table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
-    """Return the first rows in this order, with the columns of ``shape``. Format ``assignments`` as text."""
+    """Return the first rows in this order, with the columns of ``shape``. Convert ``assignments`` to text."""
     order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
     listed = ", ".join(f"`{column.name}`" for column in shape.columns)
     rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)

@@ -1,4 +1,4 @@
-"""Charts over time: chooses the step length for a time span, and charts the counts in each step."""
+"""Charts over time. Chooses the step length for a time span, and charts the counts in each step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Steps:
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """Return the shortest usual steps of which at most ``MAX_ROWS`` cover the time from ``first`` to ``last``."""
+        """Return the shortest usual steps that cover ``first`` to ``last`` in at most ``MAX_ROWS`` steps."""
         span = last - first
         longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
         return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))

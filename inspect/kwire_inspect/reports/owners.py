@@ -3,7 +3,8 @@ clients.
 
 The list is a CSV file with a header line. Its columns are ``owner``, and any of ``client_id``, ``address``,
 ``software`` and ``principal``. The first line whose cells all match a client names its owner. An empty cell matches
-any client. ``*`` matches any text, and ``?`` any character. An address may be a network, such as ``10.1.0.0/16``.
+any client. ``*`` matches any text, and ``?`` matches one character. Addresses may be networks, such as
+``10.1.0.0/16``.
 """
 
 from __future__ import annotations

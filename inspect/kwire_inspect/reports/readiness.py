@@ -242,7 +242,7 @@ def _breaking(verdicts: Judged, releases: Releases) -> Breaking:
 
 
 def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: Releases) -> Chart | None:
-    """Return a chart of the clients that break on each release, starting with the last release that refuses none.
+    """Return a chart of the clients that break on each release, starting with the last that refuses no client.
 
     Adjacent releases that refuse the same clients share a bar, but each target has its own bar.
     """

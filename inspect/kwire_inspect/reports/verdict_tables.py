@@ -211,7 +211,7 @@ def _between_cells(group: list[tuple[Use, Verdict]], state: str, target: Release
 
 
 def owners_table(judgements: Sequence[Judgement]) -> Table:
-    """Return a table with one row per owner, with the number of clients and the number that each target refuses.
+    """Return a table of owners, with the number of clients of each owner and the number that each target refuses.
 
     Owners with the most refused clients come first.
     """

@@ -113,7 +113,7 @@ def archive(name: str, stamp: str, open_it: Open) -> Archive:
 
 
 def _read(file: BinaryIO) -> Archive:
-    """Return the archive with its list of members. It keeps its file open, or a temporary file with the decompressed
+    """Return the archive in a file. The archive keeps the file open, or a temporary file with the decompressed
     content."""
     found = Archive()
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]

@@ -177,7 +177,7 @@ class RemotePlace:
         """Return the sorted names of this object, of the objects below this folder, or of the objects that match a
         pattern.
 
-        As for local files, names that start with ``.`` or ``_`` are left out, except folders whose names start with
+        As for local files, names that start with ``.`` or ``_`` are omitted, except folders whose names start with
         ``_``.
         """
         found = self.info()

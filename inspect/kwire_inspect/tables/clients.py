@@ -1,8 +1,8 @@
 """The tables CLIENTS and PROBLEMS, created from exchanges and refusals in one pass.
 
-The inputs are tables of EXCHANGES, from captures or request logs, of REFUSALS, and of CLIENTS and PROBLEMS that were
-counted before. They are identified by their columns. EXCHANGES need only ``EXCHANGE_COLUMNS``, and REFUSALS only
-``REFUSAL_COLUMNS``.
+The inputs are tables of EXCHANGES from captures or request logs, tables of REFUSALS, and tables of CLIENTS and
+PROBLEMS from an earlier count. Each table is identified by its columns. EXCHANGES need only ``EXCHANGE_COLUMNS``, and
+REFUSALS need only ``REFUSAL_COLUMNS``.
 
 The process that reads exchanges counts them before it stores them, so that only a few rows move to other processes.
 Counting is therefore defined twice, in SQL and for Arrow. Tests compare the two.
@@ -29,7 +29,7 @@ CAPTURE, REQUEST_LOG, SERVER_LOG = "capture", "request_log", "server_log"
 FORWARDED, METRICS = "forwarded", "metrics"
 INPUT_KIND = f"""
     CASE WHEN forwarded THEN '{FORWARDED}' WHEN number IS NULL THEN '{REQUEST_LOG}' ELSE '{CAPTURE}' END"""
-"""SQL expression for the type of input of an exchange. A forwarded request was first sent to the forwarding broker,
+"""SQL expression for an exchange's input type. A forwarded request was first sent to the forwarding broker,
 so another input may also contain it.
 """
 MAX_VERSIONS = 10_000
@@ -129,7 +129,7 @@ class Clients(Generic[R]):
 
     @contextmanager
     def kept(self) -> Iterator[Clients[R]]:
-        """Provide the clients, computed only once, for a ``with`` block."""
+        """Provide the clients for a ``with`` block. They are computed only once."""
         with kept(self.counted) as counted:
             yield replace(self, counted=counted)
 
@@ -137,7 +137,7 @@ class Clients(Generic[R]):
 def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
     """Return the clients in one or more tables of exchanges, refusals and previously counted clients.
 
-    Raises ``ValueError`` if no table is given. Reports begin with the ``origin``.
+    Raises ``ValueError`` if no table is given. Reports begin with ``origin``.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges, refusals or clients")

@@ -59,7 +59,7 @@ PREPARED = """
 Read = Callable[..., Iterable[pa.RecordBatch]]
 
 _PLACE = Struct("<cqq")
-"""Mark, and the offset and length of a long value in the file, in bytes."""
+"""Mark, followed by the offset and length in bytes of a long value in the file."""
 _SHORT, _LONG = b"\0", b"\1"
 """Marks at the beginning of stored binary values."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
-"""Names of parts, of the files that Spark and Hadoop add to them, and of partition folders."""
+"""Pattern of the names of parts, files that Spark and Hadoop add, and partition folders."""
 MAX_OPEN = 32
 """Maximum number of partition files that are open at a time."""
 MAX_GROUPS = 16
@@ -176,7 +176,7 @@ class ParquetTable:
             for part in by_bytes(rows):
                 self._writer(partition, part.schema).write_batch(part)
                 if part.nbytes > BATCH_BYTES:
-                    default_memory_pool().release_unused()  # otherwise the pool keeps it for the next large row
+                    default_memory_pool().release_unused()  # otherwise the pool keeps the memory
 
     def flush(self) -> None:
         """Write the waiting rows as one row group for each partition."""

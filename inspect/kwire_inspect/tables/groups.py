@@ -124,7 +124,7 @@ def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[di
 
 
 def undecodable(records: R, protocol: MessageRegistry = PROTOCOL) -> R:
-    """Return a table of the records of internal topics that cannot be decoded, such as those of a newer release.
+    """Return a table of the records of internal topics that cannot be decoded, such as records of a newer release.
 
     The table has one row per ``topic``, ``kind`` and ``reason``, with the number of ``records``, and the
     ``partition``, ``offset``, ``source`` and ``position`` of the first record. Other tables skip these records.

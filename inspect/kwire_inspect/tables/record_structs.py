@@ -218,8 +218,8 @@ def _int16(version: int | None) -> int | None:
 
 
 def _decoded(protocol: MessageRegistry, name: str | None, message: Message | None, version: int | None) -> Decoded:
-    """Return the message, converted to the class ``name``, and its version. Legacy messages have no other fields than
-    this class.
+    """Return the message, converted to the class ``name``, and its version. The class has all fields of legacy
+    messages.
     """
     if message is None or name is None:
         return NOTHING

@@ -43,7 +43,7 @@ class WatchInput:
 
     @property
     def dropped(self) -> int:
-        """Number of packets that were lost before they could be read, as far as it is known."""
+        """Known number of packets that were lost before they could be read."""
         return 0
 
     @property
@@ -70,7 +70,7 @@ class FolderInput(WatchInput):
 
 
 class InterfacesInput(WatchInput):
-    """Packets that dumpcap or tcpdump captures. Its files are deleted after they are read."""
+    """Packets that dumpcap or tcpdump captures. The capture files are deleted after they are read."""
 
     def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
         """Prepare a capture. ``pcap_filter`` is a libpcap filter.

@@ -23,7 +23,7 @@ Produce and Fetch records are not logged, and therefore empty. Older brokers log
 times, connection, principal, error codes and throttle time. Brokers before 1.0 do not log responses.
 
 A schema such as ``.schema("api string, version smallint")`` limits the columns to compute. A log is read several
-times as fast without ``request``, ``response`` or ``reason``. With ``pushdown`` (see ``kafka_log``), filters on
+times faster without ``request``, ``response`` and ``reason``. With ``pushdown`` (see ``kafka_log``), filters on
 time, api, version and client skip lines.
 """
 

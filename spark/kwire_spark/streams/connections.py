@@ -56,8 +56,8 @@ def follow(
 
     ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. For
     ``max_decoded``, see ``kafka_capture``. Between batches, each connection keeps up to ``max_held`` bytes of
-    incomplete frames and pending requests. ``key_log`` is the path, the same on all workers, of a file to which
-    clients write TLS secrets. The state contains none of these secrets.
+    incomplete frames and pending requests. ``key_log`` is the path of a file to which clients write TLS
+    secrets. It must be the same path on all workers. The state contains none of these secrets.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout
@@ -115,7 +115,7 @@ class Follower:
         state.setTimeoutTimestamp(max(ends.closes_ms(self.idle_ms), state.getCurrentWatermarkMs() + 1))
 
     def _broken(self, parts: Iterator[pd.DataFrame]) -> Iterator[Row]:
-        """Yield rows for broken parts of a file, which belong to no endpoints."""
+        """Yield rows for broken parts of a file, which do not belong to any endpoints."""
         for part in parts:
             columns = ("source", "position", "problem", "unread", "packets")
             for source, position, reason, unread, packets in zip(*(part[name] for name in columns), strict=True):

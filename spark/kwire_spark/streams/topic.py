@@ -1,4 +1,4 @@
-"""Reads packets from a Kafka topic to which a capture program writes them."""
+"""Reads packets that a capture program wrote to a Kafka topic."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
-    """Return ``PACKETS`` of a stream or table that has the columns of Spark's ``kafka`` source.
+    """Return the ``PACKETS`` in a stream or table that has the columns of Spark's ``kafka`` source.
 
     The value of each record is a packet as captured on the link. ``link_type`` is the link type as in pcap files (1
     for Ethernet, 101 for IP, 113 and 276 for Linux cooked). A packet's time is the record's timestamp. Producers'
