@@ -61,7 +61,7 @@ def blocking(count: int) -> None:
 
 
 def left() -> dict[str, int]:
-    """Return the number of resources of each kind that a broker could leave behind in this process."""
+    """Return the number of resources of each kind that a broker could leave in this process after it stops."""
     gc.collect()
     files, memory = len([*Path("/proc/self/fd").iterdir()]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return {"threads": threading.active_count(), "files and sockets": files, "MiB at most": memory}

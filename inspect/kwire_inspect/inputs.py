@@ -111,7 +111,7 @@ class Inputs:
 
 
 def _names(paths: Sequence[str]) -> str:
-    """Return the base names of the first few files and folders, and the number of the others."""
+    """Return the base names of the first few files and folders, and the number of remaining names."""
     names = ["standard input" if path == STDIN else path.rstrip("/\\") or path for path in paths[:MAX_NAMED]]
     more = f" and {len(paths) - MAX_NAMED:,} more" if len(paths) > MAX_NAMED else ""
     return ", ".join(re.split(r"[/\\]", name)[-1] or name for name in names) + more

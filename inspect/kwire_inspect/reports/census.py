@@ -164,8 +164,8 @@ def _most_used(table: Table, rows: list[tuple[Any, ...]], top: int) -> Table:
 
 
 def _support(api_key: int | None, version: int | None, releases: Releases) -> tuple[str, str, str]:
-    """Return the version's state in the newest release, the releases that deprecate it, and the releases that refuse
-    it.
+    """Return the version's state in the newest release, the releases that deprecate the version, and the releases
+    that refuse it.
     """
     if api_key is None or version is None or not is_known(api_key, version, releases):
         return "unknown", "", ""

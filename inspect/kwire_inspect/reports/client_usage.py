@@ -53,7 +53,7 @@ WHO = (
 
 
 class Client(NamedTuple):
-    """The sender of requests, as far as it is known: the cells of :data:`WHO`, and the owner from the user's list."""
+    """The sender of requests, as far as it is known. Contains the cells of :data:`WHO`, and the owner."""
 
     client_id: str | None
     host: str | None
@@ -63,7 +63,7 @@ class Client(NamedTuple):
 
     @property
     def anywhere(self) -> Client:
-        """The client without its address. A client without an id keeps the address, which alone identifies it."""
+        """The client without its address. A client without an id keeps its address as its only identification."""
         return self._replace(host=None) if self.client_id else self
 
     def __str__(self) -> str:
@@ -119,7 +119,7 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
 
 
 def _earliest_first(row: Row) -> tuple[Any, ...]:
-    """Return a sort key for a row of CLIENTS. It results in the same order in all engines."""
+    """Return a sort key for a row of CLIENTS. The resulting order is the same in all engines."""
     return tuple(part for name in _ORDER for part in (row[name] is None, row[name]))
 
 

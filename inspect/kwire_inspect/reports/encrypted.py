@@ -25,7 +25,7 @@ Encrypted = tuple[str | None, int | None, str, int]
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:
-    """Return up to 1,000 clients with encrypted connections from EXCHANGES or PROBLEMS, largest traffic first."""
+    """Return up to 1,000 clients with encrypted connections from EXCHANGES or PROBLEMS, most unread bytes first."""
     if not {"client_host", "server_port", "unread"} <= {*table.columns}:
         return ()
     text = f"""SELECT client_host, server_port, problem AS reason, coalesce(sum(unread), 0) AS unread

@@ -71,7 +71,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def listed(texts: Sequence[str], longest: int = LONGEST) -> str:
-    """Return texts separated by commas: all of them, or the first few and the number of the others.
+    """Return texts separated by commas: all of them, or the first few and the number of remaining texts.
 
     >>> listed(["Produce", "Fetch"]), listed(["Produce", "Fetch", "Metadata", "Heartbeat"], 20)
     ('Produce, Fetch', 'Produce, Fetch and 2 more')

@@ -136,7 +136,7 @@ def _read(file: BinaryIO) -> Archive:
 
 
 def _unpack(packed: BinaryIO, spool: BinaryIO) -> str:
-    """Decompress into a sparse temporary file. Return why it ended early, or an empty string."""
+    """Decompress into a sparse temporary file. Return why decompression ended early, or an empty string."""
     stored = total = 0
     problem = ""
     try:
