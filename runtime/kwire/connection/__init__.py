@@ -1,7 +1,7 @@
 """Kafka connections without I/O: bytes in, events out.
 
-``ConnectionDecoder`` decodes both directions from outside, for captures and proxies. ``ClientConnection`` and
-``ServerConnection`` are the two ends.
+``ConnectionDecoder`` observes both directions, for captures and proxies. ``ClientConnection`` and
+``ServerConnection`` implement the two ends.
 """
 
 from kwire.connection.decoder import ConnectionDecoder

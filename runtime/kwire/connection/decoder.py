@@ -1,4 +1,4 @@
-"""Decoding a connection from outside: bytes of both directions in, events out.
+"""Decoding an observed connection: bytes of both directions in, events out.
 
 A ``FrameSplitter`` for each direction splits its stream into frames. The decoder matches each response with its
 request, by correlation id and in order. The number and size of requests in flight are limited.
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 ENDED = "the connection ended"
-"""The default reason why requests still in flight at the end have no response."""
+"""Default reason given for requests without a response at the end of a connection."""
 
 
 @mypyc_attr(serializable=True)
 class InFlightRequest:
-    """A ``request`` that has no response so far.
+    """A ``request`` that has not been answered yet.
 
-    ``size`` is its share of the bytes in flight. ``server_losses`` is the number of losses in the server's stream
-    when the request was sent. ``known`` is its cached header if it equals an earlier header except for the
-    correlation id.
+    ``size`` is the number of bytes it adds to the bytes in flight. ``server_losses`` is the number of losses in the
+    server's stream when the request was sent. ``known`` is its cached header if it equals an earlier header except
+    for the correlation id.
     """
 
     __slots__ = ("api_key", "correlation_id", "known", "request", "server_losses", "size", "version")
@@ -72,9 +72,9 @@ class InFlightRequest:
 
 @mypyc_attr(serializable=True)
 class InFlightRequests:
-    """A queue of requests, because a server answers the requests of a connection in order.
+    """A queue of requests, which a server answers in order.
 
-    A response to a later request therefore leaves the requests before it unanswered. Correlation ids may repeat. A
+    If a later request is answered first, the requests before it will remain unanswered. Correlation ids may repeat. A
     response answers the oldest request with its id.
     """
 
@@ -89,7 +89,8 @@ class InFlightRequests:
         self.bytes = 0
         """The total size of the requests in bytes."""
         self.id_prefixes: set[int] = set()
-        """The upper halves of all correlation ids so far. Beyond ``MAX_ID_PREFIXES``, no more are added."""
+        """The upper halves of the correlation ids seen so far. No more are added once there are over
+        ``MAX_ID_PREFIXES``."""
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -154,11 +155,11 @@ class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
 
     Feed it the bytes of both directions in the order in which they were seen, in pieces of any size. It accepts any
-    bytes. Every byte becomes part of an event or waits for more bytes.
+    bytes. Every byte becomes part of an event or is buffered until more bytes arrive.
 
-    With ``start="beginning"``, the first byte fed is the first byte of the connection. The connection is ``NotKafka``
-    unless it starts like Kafka. With ``"unknown"``, the decoder searches for the first whole message of each
-    direction.
+    With ``start="beginning"``, the first byte fed is the first byte of the connection. The decoder reports
+    ``NotKafka`` if the first bytes cannot start a Kafka connection. With ``"unknown"``, the decoder searches for the
+    first whole message of each direction.
 
     With ``bodies=False``, only headers are decoded. Messages are ``None``, and Envelopes are not opened. With a set
     of API and message names, such as ``{"ApiVersionsRequest", "Envelope"}``, only their bodies are decoded.
@@ -170,7 +171,7 @@ class ConnectionDecoder:
     requests before an answered request, because servers answer in order.
 
     With ``keep_requests=False``, requests in flight keep neither bytes nor messages, and the ``request`` of a
-    response has neither. Each request then counts as a kilobyte. Decoded messages use up to 75 times the memory of
+    response has neither. Each request then counts as one kilobyte. Decoded messages use up to 75 times the memory of
     their bytes. Messages of frames above ``max_decoded`` bytes are therefore ``None``, unless a few large values,
     such as records, make up nearly all of the frame.
     """
@@ -230,7 +231,7 @@ class ConnectionDecoder:
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
         """Return the remaining events at the end of the connection or capture.
 
-        ``reason`` explains why requests still in flight have no response. Do not feed more bytes afterwards.
+        ``reason`` is given for requests still in flight. Do not feed more bytes afterwards.
         """
         splitters = [self._splitter(CLIENT), self._splitter(SERVER)]
         self._closed = True
@@ -240,8 +241,7 @@ class ConnectionDecoder:
     def drop_secrets(self, time: float, reason: str) -> list[Event]:
         """Drop unclassified bytes and unfinished frames that may contain secrets, and return the resulting events.
 
-        A frame keeps its header. The rest of its bytes count as missing. ``reason``, such as ``not kept``, explains
-        why.
+        Frames keep their headers. Their other bytes count as missing. ``reason``, such as ``not kept``, explains why.
         """
         splitters = self._from_client, self._from_server
         return [event for splitter in splitters for event in self._events(splitter.drop(time, reason, secrets=True))]
@@ -263,7 +263,7 @@ class ConnectionDecoder:
 
     @property
     def in_flight(self) -> int:
-        """The number of requests without a response so far."""
+        """The number of requests that have not been answered yet."""
         return len(self._in_flight)
 
     def _splitter(self, direction: Direction) -> FrameSplitter:

@@ -23,7 +23,7 @@ def sniff_protocol(data: bytes | bytearray) -> OtherProtocol | Literal[False] | 
     """Return the protocol that ``data`` begins with.
 
     Return ``None`` for an unknown protocol, and ``False`` if more bytes are needed. The first byte determines how
-    many.
+    many bytes are needed.
     """
     if data[0] in TLS_TYPES:
         if len(data) < PREFIX_SIZES["TLS"]:

@@ -39,7 +39,7 @@ class ProtocolViolationError(DecodeError):
 
 
 class NoCommonVersionError(KwireError):
-    """The client and the server share no version of an API, or have not negotiated versions yet."""
+    """The client and the server do not support a common version of an API, or have not negotiated versions yet."""
 
 
 class _End:
@@ -100,14 +100,14 @@ class ClientConnection(_End):
 
     @property
     def in_flight(self) -> int:
-        """The number of responses and SASL tokens still to come."""
+        """The number of responses and SASL tokens still expected."""
         return len(self._in_flight)
 
     def negotiate(self, response: Message) -> None:
         """Set the server's versions from an ApiVersionsResponse.
 
         A response with error 35 lists only the versions of ApiVersions. Send the request again in one of them, or in
-        version 0 if the list is empty, as it is before Kafka 2.4 [KAFKA-WIRE 6].
+        version 0 if the list is empty, as in brokers before Kafka 2.4 [KAFKA-WIRE 6].
         """
         api_versions: Any = response
         self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in api_versions.api_keys}
@@ -115,7 +115,7 @@ class ClientConnection(_End):
     def version(self, request: type[Message]) -> int:
         """Return the highest version of a request that both sides support.
 
-        Raise ``NoCommonVersionError`` if they share none.
+        Raise ``NoCommonVersionError`` if there is no such version.
         """
         offered = self.ranges.get(-1 if request.API_KEY is None else request.API_KEY)
         if offered is None:
@@ -135,7 +135,7 @@ class ClientConnection(_End):
     ) -> bytes:
         """Return the bytes of a request, to be written to the connection.
 
-        From this call on, a response is expected unless ``acks`` is 0.
+        A response is expected from now on, unless ``acks`` is 0.
         """
         if version is None:
             version = self.version(type(message))
@@ -179,7 +179,7 @@ class ClientConnection(_End):
 
         A response that cannot be decoded becomes an ``Undecodable``. Raise ``ProtocolViolationError`` for an
         unexpected response, a response out of order or a frame above the size limit. The error's ``events`` are the
-        answers before it.
+        responses and tokens before it.
         """
         return self._take_all(data, SERVER, time, self._answer)
 
@@ -211,7 +211,7 @@ class ClientConnection(_End):
 
 
 class ServerConnection(_End):
-    """Decodes requests in order, and encodes responses, which must be sent in the same order."""
+    """Decodes requests, and encodes responses, which must be sent in the order of the requests."""
 
     def __init__(self, protocol: MessageRegistry, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
         super().__init__(protocol, policy, max_frame)

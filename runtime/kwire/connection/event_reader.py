@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 HEAD: Final = 256
 """Maximum size of a cached header in bytes."""
 MAX_KNOWN: Final = 64
-"""Maximum number of cached headers per connection. Clients send fewer, but arbitrary bytes may look like any number
-of them."""
+"""Maximum number of cached headers per connection. A client sends fewer distinct headers, but arbitrary bytes may
+look like any number of headers."""
 PRODUCE: Final = "Produce"
 SASL_HANDSHAKE: Final = "SaslHandshake"
 ENVELOPE: Final = "Envelope"
@@ -47,8 +47,8 @@ REQUEST_START: Final = Struct(">hhi")
 class KnownHeader:
     """A cached header. ``rest`` holds its bytes between the correlation id and the body.
 
-    ``wanted`` says whether the bodies of these requests are decoded. ``answer`` is the offset of the body in a
-    response whose header has no tagged fields, or -1 if responses have to be decoded.
+    ``wanted`` says whether to decode the bodies of these requests. ``answer`` is the offset of the body in a response
+    whose header has no tagged fields, or -1 if response headers have to be decoded.
     """
 
     __slots__ = ("answer", "cls", "header", "name", "offset", "rest", "wanted")
@@ -94,7 +94,7 @@ Known = dict[bytes, KnownHeader]
 
 @lru_cache(8)
 def known_headers(protocol: MessageRegistry, policy: Policy, bodies: frozenset[str] | None) -> Known:
-    """Return the cache that all connections share, with the last header of each API version."""
+    """Return the cache shared by all connections, with the most recent header of each API version."""
     return {}
 
 
@@ -115,8 +115,8 @@ class EventReader:
     def request(
         self, frame: Frame, known: KnownHeader | None = None, message: Message | None = None
     ) -> RequestEvent | Undecodable:
-        """Return the event for a request. ``known`` is its cached header, and ``message`` its message if already
-        decoded."""
+        """Return the event for a request. ``known`` is its cached header, and ``message`` is its message if it has
+        already been decoded."""
         if frame.missing:
             return self._damaged_request(frame)
         event = self._request(frame, known, message)
@@ -172,7 +172,7 @@ class EventReader:
     def _id_like(self, seen: bytes) -> str | None:
         """Return the client id of a damaged header, or ``None`` if it is unknown.
 
-        It is the client id that all other requests of the connection share, provided that its encoding starts with
+        This is the client id of all other requests of the connection, provided that its encoding starts with
         ``seen``.
         """
         ids = {known.header.client_id for known in self._known.values()}
@@ -245,7 +245,7 @@ class EventReader:
         return EventReader, (self._catalog, self._policy, True if self._bodies is None else self._bodies)
 
     def _wants(self, cls: type[Message], name: str) -> bool:
-        """Return whether the bodies of a message are decoded."""
+        """Return whether to decode bodies with this message class and API name."""
         return self._bodies is None or name in self._bodies or cls.__name__ in self._bodies
 
     def _response(
@@ -309,7 +309,7 @@ def sasl_token(frame: Frame) -> SaslToken | Undecodable:
 
 
 def _wants_response(cls: type[Message], data: bytes, offset: int, version: int) -> bool:
-    """Return whether a Produce request asks for a response, which it does unless ``acks`` is 0 [KAFKA-WIRE 8].
+    """Return whether a Produce request expects a response, as it does unless ``acks`` is 0 [KAFKA-WIRE 8].
 
     ``acks`` is read from the bytes, because the body may not have been decoded. Since version 3, the transactional id
     precedes ``acks``.

@@ -86,7 +86,7 @@ class RequestEvent(FrameEvent):
     expects_response: bool
     inner: RequestEvent | Undecodable | None
 
-    def __init__(  # by hand, because mypyc leaves the constructor of a dataclass interpreted
+    def __init__(  # written by hand, because mypyc does not compile the constructor of a dataclass
         self,
         time: float,
         direction: Direction,
@@ -177,7 +177,7 @@ class ResponseEvent(FrameEvent):
     message: Message | None
     inner: ResponseEvent | Undecodable | None
 
-    def __init__(  # by hand, as in RequestEvent
+    def __init__(  # written by hand, as in RequestEvent
         self,
         time: float,
         direction: Direction,
@@ -208,7 +208,7 @@ class ResponseEvent(FrameEvent):
     @property
     def latency(self) -> float:
         """The time from the last byte of the request to the last byte of the response, in the unit of the times
-        fed."""
+        passed to the decoder."""
         return self.time - self.request.time
 
     @property
@@ -230,7 +230,8 @@ class ResponseEvent(FrameEvent):
 
 @dataclass(slots=True, repr=False)
 class Unanswered(BaseEvent):
-    """A request whose expected response was not seen. ``position`` is the position of the request."""
+    """A request that expects a response, but whose response was not seen. ``position`` is the position of the
+    request."""
 
     request: RequestEvent | Undecodable
     reason: str
@@ -241,8 +242,8 @@ class Unanswered(BaseEvent):
 
 @dataclass(slots=True, repr=False)
 class Undecodable(FrameEvent):
-    """A frame that cannot be decoded. ``data`` is the part of its payload that was seen. ``missing`` bytes were not
-    seen.
+    """A frame that cannot be decoded. ``data`` is the part of its payload that was seen, and ``missing`` is the
+    number of bytes that were not.
 
     ``reason`` is always set, and ``error`` if decoding failed. ``header`` is set if it could be decoded, and
     ``request`` if the frame is the response to a known request.

@@ -1,8 +1,8 @@
 """Splitting one direction of a connection into frames.
 
-A frame is a four-byte size followed by a payload of this size. Its start is not marked. After joining a stream in the
-middle or losing bytes, the splitter has to search for the next frame (``search.py``). Every decision, and the byte
-after which it is made, depends only on the bytes and not on the pieces in which they arrive.
+A frame consists of a four-byte size and a payload of this size. The start of a frame is not marked. After joining a
+stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``). Every decision,
+and the byte after which it is made, depends only on the bytes, not on how they are split when they arrive.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Frame:
     """A frame with an undecoded payload, and its position in the stream.
 
     ``kind`` is its class, as defined in ``kwire.connection.framing``. ``missing`` is the number of its bytes that are
-    missing, and ``fate`` says why. The first ``intact`` bytes of ``data`` precede the first hole.
+    missing, and ``fate`` says why. ``intact`` is the number of bytes in ``data`` before the first hole.
     """
 
     __slots__ = ("data", "direction", "fate", "intact", "kind", "missing", "position", "started", "time")
@@ -148,7 +148,7 @@ class FrameSplitter:
             yield item
 
     def _whole(self, data: bytes, time: float) -> Frame | None:
-        """Return the frame if ``data`` is exactly one, as most small packets are, else ``None``."""
+        """Return a frame if ``data`` is exactly one frame, like most small packets. Otherwise return ``None``."""
         size = len(data) - 4
         if not 0 <= size <= self._max_frame or read_i32_be(data, 0) != size:
             return None
@@ -181,11 +181,11 @@ class FrameSplitter:
 
     @property
     def held(self) -> int:
-        """The number of buffered bytes, which wait for more bytes."""
+        """The number of bytes buffered until more bytes arrive."""
         return len(self._buffer)
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
-        """Drop the rest of the current frame after its first bytes, and yield the resulting frames and events.
+        """Drop all but the first bytes of the current frame, and yield the resulting frames and events.
 
         Other buffered bytes are reported as belonging to no frame. With ``secrets``, only bytes that cannot be secret
         are kept.
@@ -243,7 +243,7 @@ class FrameSplitter:
         return None
 
     def _frame(self, time: float) -> Frame:
-        """Return the current frame, which is complete or breaks off."""
+        """Return the current frame, which may be cut off."""
         at, end = self._at, self._at + 4 + self._size - self._missing
         if end - at > LARGE:
             with memoryview(self._buffer) as view:
@@ -251,7 +251,7 @@ class FrameSplitter:
         else:
             payload = bytes(self._buffer[at + 4 : end])
         frame = Frame(time, self._direction, self._base + at, self._started, payload, self._kind)
-        if len(payload) < self._size:  # it has holes or breaks off
+        if len(payload) < self._size:  # it has holes or is cut off
             frame.missing = self._size - len(payload)
             frame.intact = self._intact if self._missing else len(payload)
             frame.fate, self._fate = self._fate, NOT_SEEN

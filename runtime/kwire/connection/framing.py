@@ -49,11 +49,11 @@ its header is plausible. ``UNDECODABLE``: it does not decode, or answers no requ
 frame.
 """
 MAX_TOKEN: Final = 524_288
-"""Maximum size of a SASL token in bytes, the default of Kafka's ``sasl.server.max.receive.size``. Only tokens have no
-header."""
+"""Maximum size of a SASL token in bytes, the default of Kafka's ``sasl.server.max.receive.size``. Tokens are the only
+frames without a header."""
 MAX_VERSION: Final = 255
 """The highest plausible API version. A PLAIN token looks like a request with a higher version, because its user name
-is in the place of the version and its password in the place of the client id."""
+is where a request has the version, and its password is where a request has the client id."""
 _REQUEST: Final = Struct(">hhih")
 _PREFIX: Final = Struct(">ihhih")
 _ID: Final = Struct(">i")
@@ -94,7 +94,7 @@ class Framing:
         raise NotImplementedError
 
     def is_promising(self, buffer: bytearray, at: int) -> bool:
-        """Return whether the candidate at ``at`` is good enough to discard a doubtful frame around it."""
+        """Return whether the candidate at ``at`` is plausible enough to discard a doubtful frame around it."""
         raise NotImplementedError
 
     def score(self, payload: bytes) -> int:
@@ -248,8 +248,8 @@ def is_client_id(data: bytes | bytearray) -> bool:
 def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
     """Return whether the payload of ``size`` bytes at ``at`` is an initial GSSAPI token.
 
-    Before Kafka 4.0, clients could send one without a handshake [KAFKA-WIRE 9]. It has the DER header of RFC 2743,
-    3.1, with exactly this length, followed by an object identifier.
+    Before Kafka 4.0, clients could send one without a handshake [KAFKA-WIRE 9]. It starts with the DER header of RFC
+    2743, 3.1, whose length must match ``size``, followed by an object identifier.
     """
     if size < 4 or data[at] != 0x60 or len(data) < at + 6:
         return False
@@ -295,7 +295,7 @@ def _pattern(least: int, bits: int, rest: bytes) -> re.Pattern[bytes]:
 
 @lru_cache(8)
 def _keys(protocol: MessageRegistry) -> frozenset[int]:
-    """Return all API keys, in one object that all connections share."""
+    """Return all API keys as a single object, which all connections share."""
     return frozenset(protocol.api_keys)
 
 
@@ -320,7 +320,7 @@ def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, ty
 
 @mypyc_attr(serializable=True)
 class ApiCatalog:
-    """The APIs of ``protocol``. Its checks are fast and give no reasons, because most of the bytes checked are
+    """The APIs of ``protocol``. The checks are fast and do not give reasons, because most of the bytes checked are
     noise."""
 
     __slots__ = ("_header_versions", "_versions", "keys", "max_decoded", "protocol")
@@ -329,7 +329,7 @@ class ApiCatalog:
         self.protocol = protocol
         self.max_decoded = max_decoded
         self.keys = _keys(protocol)
-        self._header_versions = _requests(protocol)  # only known versions, because every frame is looked up here
+        self._header_versions = _requests(protocol)  # contains only known versions, because every frame is looked up
         self._versions = _versions(protocol)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -382,8 +382,8 @@ class ApiCatalog:
         return versions
 
     def reads_request(self, payload: bytes, api_key: int, version: int) -> bool:
-        """Return whether ``payload`` decodes as a request of this API and version, with at most ``MAX_TRAILING``
-        bytes left."""
+        """Return whether ``payload`` decodes as a request of this API and version, followed by at most
+        ``MAX_TRAILING`` bytes."""
         header_version = self.header_version(api_key, version)
         if header_version < 0:
             return False

@@ -1,7 +1,7 @@
 """Resynchronising: finding the next frame in a stream whose frame boundaries are unknown.
 
 Every position where a frame may begin is a candidate, which ends where its size field says. The first complete
-message wins, so a false candidate that claims a hundred megabytes delays nothing. The work is proportional to the
+message wins, so a false candidate with a size of a hundred megabytes causes no delay. The work is proportional to the
 number of bytes.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_CANDIDATES: Final = 128
-"""Maximum number of candidates followed at once. Above it, the half that ends later is dropped, except for the frame
+"""Maximum number of candidates followed at once. Beyond it, the half that ends later is dropped, except for the frame
 expected after a whole frame.
 """
 
@@ -32,7 +32,7 @@ MAX_EFFORT: Final = 8
 
 
 class Candidate(NamedTuple):
-    """A position where a frame may begin, which is decided when the stream reaches the position ``due``.
+    """A position where a frame may begin. The decision is made when the stream reaches the position ``due``.
 
     The ``expected`` candidate begins at the end of the last frame, or where the stream was joined. The search found
     all other candidates.
@@ -51,8 +51,8 @@ class Search:
     """A search from position ``begin``, whose byte arrived at time ``started``, for frames of up to ``max_found``
     bytes.
 
-    ``trusted`` says whether the previous frame is known to have ended there. Once a frame is found, ``synced`` says
-    whether the next frame is known to begin at its end.
+    ``trusted`` says whether the previous frame is known to have ended at ``begin``. Once a frame is found, ``synced``
+    says whether the next frame is known to begin at its end.
     """
 
     def __init__(self, framing: Framing, begin: int, started: float, max_found: int, *, trusted: bool) -> None:
@@ -99,7 +99,7 @@ class Search:
     def _find(self, buffer: bytearray, base: int, until: int, time: float) -> bool:
         """Add candidates whose prefix ends by the position ``until``.
 
-        Return whether to call it again, because a candidate is due by then or bytes after it were skipped.
+        Return whether to call this method again, because a candidate is due by then or bytes after it were skipped.
         """
         framing, most = self._framing, self._max_found
         for match in framing.starts(buffer, self._scanned - base, until - base):

@@ -1,4 +1,4 @@
-"""A record batch, whose header is decoded at once and its records on request.
+"""A record batch. Its header is decoded when it is read, and its records on request.
 
 Magic 2 has one header for many records. With magic 0 and 1, every message is represented as a batch of one record. A
 compressed message contains a whole message set and is a batch of its messages [KAFKA-WIRE 44].
@@ -60,7 +60,7 @@ class Batch:
     ``base_timestamp``, ``max_timestamp``         as stored, in milliseconds since 1970 UTC; -1 for magic 0
     ``producer_id``, ``producer_epoch``,          -1 if unset
     ``base_sequence``
-    ``lenient``                                   whether bytes that Kafka ignores are ignored
+    ``lenient``                                   whether to ignore bytes that Kafka ignores
     ============================================  ===================================================================
 
     Every iteration decodes the records again. Invalid records raise a ``DecodeError``. The batch refers to the input.
@@ -105,7 +105,8 @@ class Batch:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> None:
-        """Create the batch at byte ``at`` of ``view``. If the view is of ``bytes``, ``source`` is these bytes."""
+        """Create the batch at byte ``at`` of ``view``. If it is a view of a ``bytes`` object, ``source`` is that
+        object."""
         self._view = view
         self._at = at
         self._source = source
@@ -152,7 +153,7 @@ class Batch:
     def base_offset(self) -> int:
         """The offset to which the offsets of the records are relative.
 
-        For a compressed message set, it is the offset of the first record, and all records are decoded to find it.
+        For a compressed message set, this is the offset of the first record. All records are decoded to find it.
         """
         if self._base_offset is None:
             self._base_offset = self.records()[0].offset
@@ -283,7 +284,7 @@ class Batch:
         if self.magic < 2:
             return message_sets.payload(self)
         if self.lenient and not self.count:
-            return b""  # Kafka ignores records that the header does not count.
+            return b""  # Kafka ignores the payload if the number of records is 0.
         stored = self._part(HEADER_SIZE)
         return self.decompressed(stored, HEADER_SIZE) if self.attributes & CODEC_MASK and stored else bytes(stored)
 
@@ -301,12 +302,12 @@ class Batch:
             raise
 
     def encode(self, records: list[Record] | None = None, **changes: Any) -> bytes:
-        """Return the bytes of this batch with other ``records`` or settings.
+        """Return this batch encoded again, with different ``records`` or settings if given.
 
         The settings are the keyword arguments of ``encode_batch``, or for magic 0 and 1 of ``encode_message_set``.
 
-        Without changes, the bytes are the same if the codec reproduces them and the batch was written with minimal
-        varints.
+        Without changes, the original bytes are returned, provided that the codec reproduces them and the varints were
+        minimal.
         """
         from kwire.records import build
 
@@ -327,10 +328,10 @@ class Batch:
         return records
 
     def _place(self) -> tuple[bytes, int, int]:
-        """Return bytes with the decompressed records, and the start and end of the records in these bytes.
+        """Return bytes that contain the decompressed records, and the start and end of the records in them.
 
-        In interpreted runs, the bytes contain only the records, because the loop copies keys and values before it
-        checks where their record ends.
+        In interpreted runs, they contain only the records, because the loop copies keys and values before it checks
+        where their record ends.
         """
         source = self._source
         in_place = NATIVE and not self.attributes & CODEC_MASK and not (self.lenient and not self.count)
@@ -344,16 +345,18 @@ class Batch:
         return self._view[self._at + start : self._at + self.size]
 
     def _read_fast(self, data: bytes, pos: int, end: int, count: int) -> tuple[list[Record], int] | None:
-        """Return ``count`` records from ``pos`` and the position after them, or ``None`` if a record is unusual."""
+        """Return ``count`` records from ``pos`` and the position after them, or ``None`` if the fast path cannot read
+        them."""
         if self._has_small_bases():
             try:
                 return read_records(data, pos, end, count, self.base_offset, self.base_timestamp)
             except (IndexError, ValueError):
-                pass  # the slow path starts after the records of this call are freed
+                pass  # return first, so that the records are freed before the slow path starts
         return None
 
     def _stamped(self, records: list[Record]) -> list[Record]:
-        """Return the records, with the broker's append time if it replaces their timestamps."""
+        """Set the timestamps of the records to the broker's append time if the batch has one, and return the
+        records."""
         if self.attributes & APPEND_TIME:
             for record in records:
                 record.timestamp = self.max_timestamp

@@ -32,7 +32,7 @@ KEPT = (
     *("base_offset", "base_timestamp", "delete_horizon", "producer_id", "producer_epoch", "base_sequence"),
     *("transactional", "control", "leader_epoch"),
 )
-"""The settings of magic 2 that are attributes of a batch and are kept when it is encoded again."""
+"""Batch attributes that remain unchanged by default when a batch of magic 2 is encoded again."""
 
 write_records = writing.write_records if is_native() else interpreted.write_records
 new_buffer = writing.new_buffer if is_native() else interpreted.new_buffer
@@ -68,8 +68,8 @@ def encode_batch(
     With ``timestamp_type="append"``, ``max_timestamp`` is the time at which the broker appended the batch. A
     ``delete_horizon`` replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
 
-    Offsets must ascend. ``exact_offsets`` lifts this rule and treats -1 as an offset. Use it to write records that
-    were read. Raise ``EncodeError`` for invalid values.
+    Offsets must ascend. ``exact_offsets`` lifts this rule and treats -1 as an offset. Use it to re-encode decoded
+    records. Raise ``EncodeError`` for invalid values.
     """
     rows = records if type(records) is list else list(records)
     if rows and not isinstance(rows[0], Record):
@@ -122,7 +122,7 @@ def encode_message_set(
     (or ``last_offset``) and the largest timestamp (or ``max_timestamp``). Inner offsets of magic 1 are relative to
     ``base_offset``, by default the offset of the first record. Magic 0 has no timestamps, and neither format has
     headers. Unassigned bits of ``attributes`` are kept. ``inner_attributes`` are the attributes of the inner
-    messages. With ``exact_offsets``, -1 is an offset. Use it to write records that were read.
+    messages. ``exact_offsets`` treats -1 as an offset. Use it to re-encode decoded records.
     """
     if magic not in (0, 1):
         raise invalid(f"a message set has magic 0 or 1, not {magic}", magic)
@@ -146,9 +146,9 @@ def encode_message_set(
 
 
 def rebuild(batch: Batch, records: Iterable[Record] | None, changes: dict[str, Any]) -> bytes:
-    """Return the bytes of ``batch`` with these changes, as ``Batch.encode`` does."""
+    """Return ``batch`` encoded with ``records`` and the settings in ``changes``, as ``Batch.encode`` does."""
     kind = changes.get("timestamp_type", batch.timestamp_type)
-    # Different records have a different largest timestamp, but an append time applies to all of them and is kept.
+    # New records may have a different largest timestamp, but an append time applies to all records and is kept.
     same_times = kind == batch.timestamp_type and (records is None or kind == "append")
     settings: dict[str, Any] = {"codec": batch.attributes & CODEC_MASK, "attributes": batch.attributes}
     settings["timestamp_type"] = batch.timestamp_type
@@ -181,7 +181,7 @@ def _written(rows: list[Record], base_offset: int, base_timestamp: int, exact: b
 def _written_slowly(
     rows: list[Record], base_offset: int, base_timestamp: int, exact: bool
 ) -> tuple[BytesWriter, int, int]:
-    """Return the same values as ``_written``, or raise an error with the reason."""
+    """Return the same values as ``_written``, or raise an error that explains the problem."""
     out, newest = new_buffer(), -1
     offset = base_offset - 1
     for number, row in enumerate(rows):
@@ -196,7 +196,7 @@ def record_slowly(
 ) -> tuple[bytes, int]:
     """Return the bytes of a record and its offset. ``last`` is the offset of the previous record.
 
-    Deltas overflow as in Java, so every record that was read can be written.
+    Deltas overflow as in Java, so that every decoded record can be encoded again.
     """
     if not isinstance(row, Record):
         raise _not_a_record(row, number)

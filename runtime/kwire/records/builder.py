@@ -118,7 +118,8 @@ class BatchBuilder:
         control: bool = False,
         leader_epoch: int = -1,
     ) -> bytes:
-        """Return the bytes of the batch. The settings are as in ``encode_batch``. More records may be added later."""
+        """Return the bytes of the batch. The settings are as in ``encode_batch``. Records may still be added
+        afterwards."""
         if self._count == 0:
             self._begin(-1, -1)
         return seal(
@@ -151,7 +152,7 @@ class BatchBuilder:
         self._last = base - 1
 
     def _append_slowly(self, record: Record) -> int:
-        """Append the record and return its offset, or raise an error with the reason."""
+        """Append the record and return its offset, or raise an error that explains the problem."""
         data, offset = record_slowly(record, self._count, self._last, self._base_offset, self._base_timestamp)
         self._out.write(data)
         return offset

@@ -10,9 +10,10 @@ _found: Callable[[bytes | bytearray | memoryview, int], int] | None = None
 
 
 def crc32c(data: bytes | bytearray | memoryview, value: int = 0) -> int:
-    """Return the CRC-32C of ``data``, preceded by bytes with the CRC-32C ``value``.
+    """Return the CRC-32C of ``data``. ``value`` is the CRC-32C of the bytes before it.
 
-    The library is imported on the first call, because its import is slower than all of ``kwire.records``.
+    The library is imported on the first call, because importing it takes longer than importing all of
+    ``kwire.records``.
     """
     global _found
     if _found is None:

@@ -1,8 +1,8 @@
 """Control records, which brokers write into partitions for each other [KAFKA-WIRE 42].
 
 The key consists of a version and a type, both int16. The type determines the message in the value. The value starts
-with an int16 version. It precedes the message for the two types that end a transaction, and is a field of the message
-for all other types.
+with an int16 version. For the two types that end a transaction, the version precedes the message. For all other
+types, it is a field of the message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TYPES: tuple[tuple[str, str], ...] = (
     ("kraft_version", "KRaftVersionRecord"),
     ("voters", "VotersRecord"),
 )
-"""The name and the message name of each type. The index is the type number."""
+"""The names of each control record type and its message, indexed by type number."""
 
 KEY = Struct(">hh")
 VERSION = Struct(">h")
@@ -38,7 +38,7 @@ MAX_SIZE = 1 << 20
 class ControlRecord:
     """A decoded control record.
 
-    ``message`` is ``None`` if the type or version is unknown or the value is invalid, and ``reason`` says why.
+    If the type or version is unknown or the value is invalid, ``message`` is ``None`` and ``reason`` says why.
     ``key`` and ``value`` are the record's bytes. ``type`` and ``version`` are -1 if they are missing.
     """
 
@@ -69,10 +69,10 @@ class ControlRecord:
 
 
 def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = STRICT) -> ControlRecord:
-    """Return the decoded form of a control record. It never raises, because readers have to ignore new types and
+    """Return a decoded control record without ever raising an error, because readers have to ignore new types and
     versions.
 
-    ``policy`` applies to the message. Kafka ignores trailing bytes.
+    ``policy`` applies to the message. Kafka itself ignores trailing bytes.
     """
     key, value = record.key, record.value
     type = KEY.unpack_from(key)[1] if key is not None and len(key) >= KEY.size else -1
@@ -88,7 +88,7 @@ def decode_control(protocol: MessageRegistry, record: Record, policy: Policy = S
 def encode_control(name: str, message: Message, *, timestamp: int = -1, offset: int = -1) -> Record:
     """Return a record for a control batch.
 
-    ``name`` is a name in ``TYPES``. A message with a ``version`` field is encoded in that version.
+    ``name`` is the name of a type in ``TYPES``. A message with a ``version`` field is encoded in that version.
     """
     names = [known for known, _ in TYPES]
     if name not in names:

@@ -46,7 +46,7 @@ MAX_KEPT = 1024
 def error_in(
     batch: Batch, at: int, path: str, reason: str, kind: type[RecordsError] = CorruptRecordError
 ) -> RecordsError:
-    """Return an error with the position of byte ``at`` of a batch."""
+    """Return an error about byte ``at`` of a batch."""
     return kind(
         reason,
         message_name=NAMES[batch.magic],

@@ -1,7 +1,8 @@
 """The loops over the records of a batch of magic 2 for interpreted runs. They are never compiled.
 
-They replace the loops in ``kwire.records.loops``, because an interpreted call costs as much as reading a field. One
-function reads all fields and copies keys and values at once. Writers look numbers up in a table and join the parts.
+They replace the loops in ``kwire.records.loops``, because an interpreted function call takes as long as reading a
+field. One function reads all fields and copies keys and values at once. Writers look up encoded numbers in tables and
+join the parts.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from kwire.records.writing import varint, write_headers
 from kwire.wire import give_up
 
 SHORT = 1 << 13
-"""Numbers below this value are encoded in up to two bytes, and numbers below ``LONG`` in up to three."""
+"""Exclusive upper bound of the numbers that fit in a two-byte varint. ``LONG`` is the bound for three bytes."""
 LONG = 1 << 20
 
 VARINTS: list[bytes] = []
-"""The encoded numbers below ``SHORT``, which are common lengths and deltas. The first batch fills this table and the
-next two."""
+"""The encoded numbers below ``SHORT``, which include most lengths and deltas. This table and the next two are filled
+when the first batch is encoded."""
 STARTS: list[bytes] = []
 """The first two bytes of a three-byte number, by its lower 13 bits."""
 ENDS: list[bytes] = []
@@ -38,7 +39,7 @@ def read_records(
     """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is at most ``end``.
 
     The bases are below ``HUGE``. All varints are zigzag encoded, so odd numbers are negative and 1 means -1. Give up
-    on more than ``MAX_OBJECTS`` records and headers.
+    if there are more than ``MAX_OBJECTS`` records and headers.
     """
     records: list[Record] = []
     append, allocate = records.append, Record.__new__
@@ -150,7 +151,7 @@ def read_records(
 
 
 class Buffer(bytearray):
-    """A buffer that replaces the ``BytesWriter`` of compiled runs. A view of it needs no copy."""
+    """A buffer that replaces the ``BytesWriter`` of compiled runs. It can be viewed without a copy."""
 
     write = bytearray.extend
 

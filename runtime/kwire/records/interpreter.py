@@ -1,4 +1,5 @@
-"""The slow path for records of magic 2, which has the limits of Java's readers and tracks the field and offset.
+"""The slow path for records of magic 2. It has the same limits as Kafka's Java code and tracks the current field and
+offset.
 
 ``kwire.records.loops`` gives up on anything unusual. This module reads the same bytes again. It accepts long varints
 and numbers that overflow Java's ``long``, and raises ``CorruptRecordError`` with the reason for anything else.
@@ -96,8 +97,8 @@ class _Reader:
         return None if length < 0 else self.take(length)
 
     def length(self, field: str, *, nullable: bool) -> int:
-        """Return a length of at most the number of bytes left. If nullable, any negative length is null, as in
-        Kafka."""
+        """Return a length that does not exceed the number of bytes left. If ``nullable``, any negative length means
+        null, as in Kafka."""
         start = self.pos
         length = self.varint(field, 32)
         left = len(self.data) - self.pos
@@ -108,8 +109,8 @@ class _Reader:
         return length
 
     def varint(self, field: str, bits: int) -> int:
-        """Return a zigzag-encoded number, read as in Java from at most five or ten bytes. Excess high bits are
-        dropped."""
+        """Return the number in a zigzag-encoded varint of at most five bytes (for 32 ``bits``) or ten (for 64). As in
+        Java, excess high bits are dropped."""
         self.field = field
         start, value, shift = self.pos, 0, 0
         while True:

@@ -24,9 +24,9 @@ MIN_SIZE = (14, 22, 49)
 """The smallest valid value of the size field, by magic."""
 
 MAGIC: Final = 16
-"""Offset of the magic in all formats. The CRC-32 of magic 0 and 1 covers the bytes from this offset on."""
+"""Offset of the magic in all formats. The CRC-32 of magic 0 and 1 covers all bytes starting at this offset."""
 ATTRIBUTES: Final = 21
-"""Offset of the attributes in magic 2. Its CRC-32C covers the bytes from this offset on."""
+"""Offset of the attributes in magic 2. The CRC-32C covers all bytes starting at this offset."""
 
 CODEC_MASK: Final = 0x07
 APPEND_TIME: Final = 0x08
@@ -36,5 +36,5 @@ DELETE_HORIZON: Final = 0x40
 """Masks of the attribute bits. Magic 0 and 1 have only the first two."""
 
 ZSTD: Final = 4
-"""The first codec that magic 0 and 1 do not support. It is ``kwire.compression.Codec.ZSTD`` without an import of
-enums."""
+"""The first codec that magic 0 and 1 do not support, equal to ``kwire.compression.Codec.ZSTD``. A separate constant
+avoids importing enums."""

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from typing import Final
 
 Headers = tuple[tuple[str, bytes | None], ...]
-"""Pairs of key and value. A key that is not UTF-8 keeps its bytes as surrogate escapes and is written unchanged."""
+"""Pairs of key and value. Invalid UTF-8 in a key is kept as surrogate escapes and written back unchanged."""
 
 HUGE: Final = (1 << 62) - 1
-"""Offsets and timestamps from this value on are left to the slow path, which overflows like Java's ``long``."""
+"""Limit for the size of offsets and timestamps on the fast path. The slow path overflows like Java's ``long``."""
 
 MIN_RECORD: Final = 7
 """The smallest possible size of a record, in bytes."""
@@ -157,7 +157,7 @@ def read_records(
 ) -> tuple[list[Record], i64]:
     """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is at most ``end``.
 
-    The bases are below ``HUGE``. Give up on more than ``MAX_OBJECTS`` records and headers.
+    The bases are below ``HUGE``. Give up if there are more than ``MAX_OBJECTS`` records and headers.
     """
     records: list[Record] = []
     room: i64 = MAX_OBJECTS - count
@@ -175,8 +175,8 @@ def read_record(
 ) -> tuple[Record, i64, i64]:
     """Return the record at ``pos``, the position after it, and its number of headers, which is at most ``room``.
 
-    All lengths are checked. The record copies its key, value and headers later. All varints are zigzag encoded, so
-    odd numbers are negative.
+    All lengths are checked. The record copies its key, value and headers on first access. All varints are zigzag
+    encoded, so odd numbers are negative.
     """
     size: i64 = data[pos]
     pos += 1
@@ -250,8 +250,8 @@ def read_record(
 
 
 def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return the length of a key or value, and the start of its bytes. The length of null is -1, which is encoded as
-    1."""
+    """Return the length of a key or value, and the position of its first byte. Null has length -1, which is encoded
+    as 1."""
     coded: i64 = data[pos]
     pos += 1
     if coded > 127:
@@ -291,7 +291,7 @@ def after_headers(data: bytes, pos: i64, end: i64, room: i64) -> tuple[i64, i64]
 
 
 def read_long_varint(data: bytes, pos: i64, last: i64) -> tuple[i64, i64]:
-    """Return a varint, still zigzag encoded, and the position after it. ``last`` is the shift of the last byte
+    """Return a varint, still zigzag encoded, and the position after it. ``last`` is the bit shift of the last byte
     allowed."""
     value: i64 = 0
     shift: i64 = 0

@@ -1,4 +1,4 @@
-"""Message sets: the formats of magic 0 and 1, which preceded record batches [KAFKA-WIRE 44].
+"""Message sets, the formats of magic 0 and 1 that record batches replaced [KAFKA-WIRE 44].
 
 A message consists of an offset, a size, a CRC-32, the magic, attributes, a timestamp (only in magic 1), a key and a
 value. A compressed message wraps a message set as its value. The wrapper has the offset of its last inner message.
@@ -29,8 +29,8 @@ MIN_BYTES = OVERHEAD + MIN_SIZE[0]
 def read(batch: Batch, verify: bool, *, stored: bool = False) -> tuple[list[Record], int, int]:
     """Return the records of a message, the base of inner offsets, and the attributes of the first inner message.
 
-    Inner offsets are relative to the base. With ``stored``, inner messages keep the timestamps that the wrapper's
-    append time would replace.
+    Inner offsets are relative to the base. With ``stored``, inner messages keep their own timestamps even if the
+    wrapper has an append time.
     """
     outer = _Message(batch, batch.data, 0, batch.size)
     if not batch.attributes & CODEC_MASK:
@@ -94,7 +94,7 @@ def _base(batch: Batch, last: int) -> int:
 
 
 class _Message:
-    """A parsed message. ``number`` is its index in the message set of a compressed message."""
+    """A parsed message. ``number`` is its index in a compressed message set."""
 
     __slots__ = ("at", "attributes", "batch", "crc", "data", "key", "magic", "number", "offset", "timestamp", "value")
 

@@ -24,7 +24,7 @@ class BatchReader:
     An invalid batch raises a ``RecordsError``. The next call continues after it if its size is valid. With ``skip``,
     invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current position in the
     input. At the end, it is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes.
-    Only a batch with an invalid size ends the iteration earlier.
+    Only a batch with an invalid size ends the iteration before the end of the input.
     """
 
     __slots__ = (
@@ -85,7 +85,7 @@ class BatchReader:
     def with_records(self) -> Iterator[tuple[Batch, list[Record]]]:
         """Return an iterator over the batches, each with a list of all its records.
 
-        A batch with an invalid record raises, or is skipped with ``skip``.
+        A batch with an invalid record raises a ``DecodeError`` or, with ``skip``, is skipped.
         """
         return with_records(self, self._note if self._skip else None)
 
@@ -183,14 +183,14 @@ def read_batches(
 ) -> BatchReader:
     """Return an iterator over the batches of ``data``, the contents of a records field or a log segment.
 
-    A ``data`` of ``None`` has no batches. An incomplete batch at the end is normal in a Fetch response and ends the
-    iteration without an error. The reader's ``truncated`` is its size in bytes [KAFKA-WIRE 44]. The iteration raises
-    ``ChecksumError`` (unless ``verify=False``), ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records
-    also raises ``RecordsLimitError`` and ``kwire.compression.CompressionError``.
+    If ``data`` is ``None``, there are no batches. An incomplete batch at the end is normal in a Fetch response and
+    ends the iteration without an error. Its size in bytes is the reader's ``truncated`` [KAFKA-WIRE 44]. The
+    iteration raises ``ChecksumError`` (unless ``verify=False``), ``UnknownMagicError`` and ``CorruptRecordError``.
+    Decoding records also raises ``RecordsLimitError`` and ``kwire.compression.CompressionError``.
 
     With ``skip``, invalid batches are skipped and their errors collected in the reader's ``errors``. Invalid records
-    are only found when they are decoded. ``BatchReader.with_records`` skips a batch with invalid records as well, but
-    iterating over the batch raises.
+    are only found when they are decoded. ``BatchReader.with_records`` also skips batches with invalid records.
+    Iterating over such a batch raises an error.
 
     ``position`` is the start of ``data`` in a larger input. It is added to the positions of batches and the offsets
     of errors. ``limit`` is the maximum size of a decompressed batch in bytes (default
@@ -208,8 +208,8 @@ def read_batches(
 def with_records(
     batches: Iterable[Batch], skipped: Callable[[DecodeError], None] | None
 ) -> Iterator[tuple[Batch, list[Record]]]:
-    """Yield each batch with all its records. Errors of invalid batches are passed to ``skipped`` or, if it is
-    ``None``, raised."""
+    """Yield each batch with a list of all its records. Errors are passed to ``skipped`` or, if it is ``None``,
+    raised."""
     for batch in batches:
         try:
             records = batch.records()

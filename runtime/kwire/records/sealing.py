@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire.records.batch import TimestampType
 
 KNOWN_ATTRIBUTES: Final = 0x3F
-"""The attribute bits that settings determine. The bit for the delete horizon is passed on unchanged."""
+"""Mask of the attribute bits that are set from arguments. The delete horizon bit is copied from ``attributes``."""
 
 
 def seal(
@@ -41,7 +41,7 @@ def seal(
     leader_epoch: int = -1,
     attributes: int = 0,
 ) -> bytes:
-    """Return the bytes of the batch whose ``count`` encoded records are in ``out``.
+    """Return the bytes of a batch with the ``count`` encoded records in ``out``.
 
     The records are compressed with ``codec``. Only unassigned bits and the delete horizon bit of ``attributes`` are
     used.
@@ -77,7 +77,7 @@ def seal(
 def joined(start: bytes, covered: bytes, out: BytesWriter) -> bytes:
     """Return the bytes of a batch: ``start``, the checksum, ``covered`` (the rest of the header) and the records.
 
-    ``out`` has to outlive its view. Compiled functions free variables after their last use, but not arguments.
+    ``out`` has to outlive its view. Compiled functions free local variables after their last use, but not arguments.
     """
     records = view(out)
     checksum = crc32c(records, crc32c(covered))
