@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import kwire_kafka as kafka
 from kwire.releases import Release
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey, SupportedFeatureKey
 from kwire_kafka.api.describe_cluster import DescribeClusterBroker
+from kwire_kafka.api.find_coordinator import Coordinator
 from kwire_kafka.enums import CoordinatorType
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers, at_least, served
@@ -93,7 +93,7 @@ def find_coordinators(
 ) -> None:
     """Find the coordinator of each group or transactional id."""
 
-    def find(key: str, answer: Any) -> None:
+    def find(key: str, answer: Coordinator | kafka.FindCoordinatorResponse) -> None:
         answer.node_id = answer.port = -1
         call.check(key=key)
         if request.key_type not in (CoordinatorType.GROUP, CoordinatorType.TRANSACTION):

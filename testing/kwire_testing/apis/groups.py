@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import kwire_kafka as kafka
 from kwire import ZERO_UUID, Uuid
-from kwire_kafka.api import consumer_group_heartbeat
-from kwire_kafka.api.consumer_group_describe import Assignment, Member, TopicPartitions
+from kwire_kafka.api import consumer_group_heartbeat, offset_fetch
+from kwire_kafka.api.consumer_group_describe import Assignment, DescribedGroup, Member, TopicPartitions
+from kwire_kafka.api.delete_groups import DeletableGroupResult
+from kwire_kafka.api.describe_groups import DescribedGroup as DescribedClassicGroup
 from kwire_kafka.api.describe_groups import DescribedGroupMember
 from kwire_kafka.api.list_groups import ListedGroup
-from kwire_kafka.api.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
+from kwire_kafka.api.offset_commit import (
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponsePartition,
+)
+from kwire_kafka.api.txn_offset_commit import TxnOffsetCommitRequestPartition, TxnOffsetCommitRequestTopic
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers, answers_each, at_least
 from kwire_testing.groups import ClassicGroup, Committed, ConsumerGroup, Group, Offsets
@@ -21,6 +28,7 @@ from kwire_testing.groups.members import EMPTY, STABLE
 from kwire_testing.refusal import Refused
 
 K = TypeVar("K", ClassicGroup, ConsumerGroup)
+Reading = kafka.OffsetFetchRequest | offset_fetch.OffsetFetchRequestGroup
 MAX_METADATA = 4096
 """Maximum length of the metadata that a client may commit with an offset, in characters."""
 
@@ -93,7 +101,9 @@ def list_groups(call: Call, request: kafka.ListGroupsRequest, response: kafka.Li
 
 
 @answers_each("groups")
-def describe_groups(call: Call, request: kafka.DescribeGroupsRequest, name: str, answer: Any) -> None:
+def describe_groups(
+    call: Call, request: kafka.DescribeGroupsRequest, name: str, answer: DescribedClassicGroup
+) -> None:
     """Describe a classic group."""
     answer.group_state = "Dead"
     group = _described(call, name, ClassicGroup)
@@ -117,7 +127,9 @@ def describe_groups(call: Call, request: kafka.DescribeGroupsRequest, name: str,
 
 
 @answers_each("group_ids", "groups")
-def describe_consumers(call: Call, request: kafka.ConsumerGroupDescribeRequest, name: str, answer: Any) -> None:
+def describe_consumers(
+    call: Call, request: kafka.ConsumerGroupDescribeRequest, name: str, answer: DescribedGroup
+) -> None:
     """Describe a group of the consumer type."""
     group = _described(call, name, ConsumerGroup)
     if group is None:
@@ -153,7 +165,7 @@ def _assignment(call: Call, places: Places) -> Assignment:
 
 
 @answers_each("groups_names", "results")
-def delete_groups(call: Call, request: kafka.DeleteGroupsRequest, name: str, answer: Any) -> None:
+def delete_groups(call: Call, request: kafka.DeleteGroupsRequest, name: str, answer: DeletableGroupResult) -> None:
     """Delete a group without members."""
     call.coordinate(name)
     group = call.cluster.groups.get(name)
@@ -165,7 +177,13 @@ def delete_groups(call: Call, request: kafka.DeleteGroupsRequest, name: str, ans
 
 
 @answers_each("topics.partitions")
-def commit_offsets(call: Call, request: kafka.OffsetCommitRequest, topic: Any, part: Any, answer: Any) -> None:
+def commit_offsets(
+    call: Call,
+    request: kafka.OffsetCommitRequest,
+    topic: OffsetCommitRequestTopic,
+    part: OffsetCommitRequestPartition,
+    answer: OffsetCommitResponsePartition,
+) -> None:
     """Commit an offset of a member, or of a client that is not in a group."""
     _check_store(call)
     call.topic(topic.name, topic.topic_id, part.partition_index)
@@ -178,7 +196,12 @@ def commit_offsets(call: Call, request: kafka.OffsetCommitRequest, topic: Any, p
     commit(call, group.offsets, topic, part)
 
 
-def commit(call: Call, offsets: Offsets, topic: Any, part: Any) -> None:
+def commit(
+    call: Call,
+    offsets: Offsets,
+    topic: OffsetCommitRequestTopic | TxnOffsetCommitRequestTopic,
+    part: OffsetCommitRequestPartition | TxnOffsetCommitRequestPartition,
+) -> None:
     """Store the committed offset of a partition."""
     if len(part.committed_metadata or "") > MAX_METADATA:
         raise Refused(ErrorCode.OFFSET_METADATA_TOO_LARGE)
@@ -195,10 +218,14 @@ def fetch_offsets(call: Call, request: kafka.OffsetFetchRequest, response: kafka
     call.each(partial(_fetch, call, stable=request.require_stable), request, response, "groups")
 
 
-def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
+def _fetch(call: Call, asked: Reading, answer: object, *, stable: bool) -> None:
     """Fill in the offsets of one group. ``asked`` and ``answer`` are messages, or elements of them."""
 
-    def fill(topic: Any, index: int, part: Any) -> None:
+    def fill(
+        topic: offset_fetch.OffsetFetchRequestTopic | offset_fetch.OffsetFetchRequestTopics,
+        index: int,
+        part: offset_fetch.OffsetFetchResponsePartition | offset_fetch.OffsetFetchResponsePartitions,
+    ) -> None:
         part.committed_offset = -1
         _check_store(call)
         group = _readable(call, asked)
@@ -211,31 +238,37 @@ def _fetch(call: Call, asked: Any, answer: Any, *, stable: bool) -> None:
         kept = group.offsets.get(place, Committed(-1))
         part.committed_offset, part.committed_leader_epoch, part.metadata = kept
 
-    rows = asked
+    rows: Reading = asked
     if call.version >= 2:  # older versions have error codes only for partitions
         group = _readable(call, asked)
         if asked.topics is None:
-            rows = OffsetFetchRequestGroup(topics=_all(call, group))
+            rows = offset_fetch.OffsetFetchRequestGroup(topics=_all(call, group))
     call.each(fill, rows, answer, "topics.partition_indexes", "topics.partitions")
 
 
-def _readable(call: Call, asked: Any) -> Group:
+def _readable(call: Call, asked: Reading) -> Group:
     """Return the group that a request reads, or a new group without offsets if it does not exist."""
     call.coordinate(asked.group_id)
     group = call.cluster.groups.get(asked.group_id) or Group(call.cluster.clock)
-    if group.exists and getattr(asked, "member_id", None) and asked.member_epoch >= 0:
+    if (
+        group.exists
+        and isinstance(asked, offset_fetch.OffsetFetchRequestGroup)
+        and asked.member_id
+        and asked.member_epoch >= 0
+    ):
         group.members.check_commit(asked.member_id, asked.member_epoch, None)
     return group
 
 
-def _all(call: Call, group: Group) -> list[OffsetFetchRequestTopics]:
+def _all(call: Call, group: Group) -> list[offset_fetch.OffsetFetchRequestTopics]:
     """Return request elements for all offsets of a group."""
     wanted: dict[str, list[int]] = defaultdict(list)
     for name, index in group.offsets:
         wanted[name].append(index)
     ids = {name: topic.id if (topic := call.cluster.find(name)) else ZERO_UUID for name in wanted}
     return [
-        OffsetFetchRequestTopics(name=name, topic_id=ids[name], partition_indexes=wanted[name]) for name in wanted
+        offset_fetch.OffsetFetchRequestTopics(name=name, topic_id=ids[name], partition_indexes=wanted[name])
+        for name in wanted
     ]
 
 

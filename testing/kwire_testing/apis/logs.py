@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from typing import Any
 
 import kwire_kafka as kafka
 from kwire import ZERO_UUID, Uuid
 from kwire.records import Batch
 from kwire_kafka.api import fetch
+from kwire_kafka.api.list_offsets import ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsTopic
+from kwire_kafka.api.offset_for_leader_epoch import EpochEndOffset, OffsetForLeaderPartition, OffsetForLeaderTopic
+from kwire_kafka.api.produce import PartitionProduceData, PartitionProduceResponse, TopicProduceData
 from kwire_kafka.enums import IsolationLevel, ListOffsetsTimestamp
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers, answers_each, at_least
@@ -22,7 +24,13 @@ MAX_BYTES = 50 << 20
 
 
 @answers_each("topic_data.partition_data", "responses.partition_responses")
-def append(call: Call, request: kafka.ProduceRequest, topic: Any, part: Any, answer: Any) -> None:
+def append(
+    call: Call,
+    request: kafka.ProduceRequest,
+    topic: TopicProduceData,
+    part: PartitionProduceData,
+    answer: PartitionProduceResponse,
+) -> None:
     """Append the batch of a partition."""
     answer.base_offset = -1
     if request.acks not in (-1, 0, 1):
@@ -121,7 +129,13 @@ def _read(call: Call, request: kafka.FetchRequest, session: Session) -> dict[Key
 
 
 @answers_each("topics.partitions")
-def find_offsets(call: Call, request: kafka.ListOffsetsRequest, topic: Any, part: Any, answer: Any) -> None:
+def find_offsets(
+    call: Call,
+    request: kafka.ListOffsetsRequest,
+    topic: ListOffsetsTopic,
+    part: ListOffsetsPartition,
+    answer: ListOffsetsPartitionResponse,
+) -> None:
     """Respond with the offset for a timestamp, which may stand for the start or end of the log."""
     partition = call.partition(topic.name, ZERO_UUID, part.partition_index, part.current_leader_epoch)
     timestamp, offset = _found(partition, request, part.timestamp)
@@ -148,7 +162,11 @@ def _found(partition: Partition, request: kafka.ListOffsetsRequest, timestamp: i
 
 @answers_each("topics.partitions")
 def find_ends_of_epochs(
-    call: Call, request: kafka.OffsetForLeaderEpochRequest, topic: Any, part: Any, answer: Any
+    call: Call,
+    request: kafka.OffsetForLeaderEpochRequest,
+    topic: OffsetForLeaderTopic,
+    part: OffsetForLeaderPartition,
+    answer: EpochEndOffset,
 ) -> None:
     """Respond with the last known epoch up to the requested one, and the offset at which it ended."""
     partition = call.partition(topic.topic, ZERO_UUID, part.partition, part.current_leader_epoch)

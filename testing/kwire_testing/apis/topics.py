@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import kwire_kafka as kafka
-from kwire_kafka.api.create_topics import CreatableTopicConfigs
-from kwire_kafka.api.delete_topics import DeleteTopicState
-from kwire_kafka.api.describe_configs import DescribeConfigsResourceResult
-from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponseBroker, MetadataResponsePartition
+from kwire_kafka.api.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+from kwire_kafka.api.create_topics import (
+    CreatableReplicaAssignment,
+    CreatableTopic,
+    CreatableTopicConfigs,
+    CreatableTopicResult,
+)
+from kwire_kafka.api.delete_topics import DeletableTopicResult, DeleteTopicState
+from kwire_kafka.api.describe_configs import (
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResult,
+)
+from kwire_kafka.api.metadata import (
+    MetadataRequestTopic,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
 from kwire_kafka.enums import ConfigResourceType, ConfigSource, ConfigType
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.call import Call, answers, answers_each
@@ -33,7 +52,7 @@ def describe(call: Call, request: kafka.MetadataRequest, response: kafka.Metadat
         MetadataResponseBroker(node_id=node.id, host=node.host, port=node.port) for node in cluster.nodes.values()
     ]
 
-    def fill(asked: MetadataRequestTopic, answer: Any) -> None:
+    def fill(asked: MetadataRequestTopic, answer: MetadataResponseTopic) -> None:
         if asked.name is None and call.version < 12:
             answer.name = ""
         if asked.name is not None:
@@ -57,7 +76,9 @@ def describe(call: Call, request: kafka.MetadataRequest, response: kafka.Metadat
 
 
 @answers_each("topics", once=True)
-def create(call: Call, request: kafka.CreateTopicsRequest, asked: Any, answer: Any) -> None:
+def create(
+    call: Call, request: kafka.CreateTopicsRequest, asked: CreatableTopic, answer: CreatableTopicResult
+) -> None:
     """Create a topic, or only validate the request."""
     call.check(topic=asked.name)
     count, replicas = 1 if asked.num_partitions == -1 else asked.num_partitions, abs(asked.replication_factor)
@@ -80,7 +101,12 @@ def create(call: Call, request: kafka.CreateTopicsRequest, asked: Any, answer: A
 
 
 @answers_each("topics", "results", once=True)
-def extend(call: Call, request: kafka.CreatePartitionsRequest, asked: Any, answer: Any) -> None:
+def extend(
+    call: Call,
+    request: kafka.CreatePartitionsRequest,
+    asked: CreatePartitionsTopic,
+    answer: CreatePartitionsTopicResult,
+) -> None:
     """Add partitions to a topic."""
     topic = call.topic(asked.name)
     more = asked.count - len(topic.partitions)
@@ -98,7 +124,7 @@ def extend(call: Call, request: kafka.CreatePartitionsRequest, asked: Any, answe
 def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.DeleteTopicsResponse) -> None:
     """Delete topics by name or id."""
 
-    def fill(asked: DeleteTopicState, answer: Any) -> None:
+    def fill(asked: DeleteTopicState, answer: DeletableTopicResult) -> None:
         if asked.name is not None and any(asked.topic_id):
             raise Refused(ErrorCode.INVALID_REQUEST)
         topic = call.topic(asked.name, asked.topic_id)
@@ -110,7 +136,12 @@ def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.Delet
 
 
 @answers_each("resources", "results")
-def describe_configs(call: Call, request: kafka.DescribeConfigsRequest, asked: Any, answer: Any) -> None:
+def describe_configs(
+    call: Call,
+    request: kafka.DescribeConfigsRequest,
+    asked: DescribeConfigsResource,
+    answer: DescribeConfigsResult,
+) -> None:
     """Describe the configurations given to CreateTopics, and a few defaults."""
     own: dict[str, str | None] = {}
     topics = asked.resource_type == ConfigResourceType.TOPIC
@@ -136,7 +167,9 @@ def describe_configs(call: Call, request: kafka.DescribeConfigsRequest, asked: A
     ]
 
 
-def _check_assignments(call: Call, assignments: list[Any]) -> None:
+def _check_assignments(
+    call: Call, assignments: Sequence[CreatableReplicaAssignment] | Sequence[CreatePartitionsAssignment]
+) -> None:
     """Raise ``Refused`` unless each partition can have replicas on the nodes that it is assigned."""
     for nodes in (one.broker_ids for one in assignments):
         if not nodes or len({*nodes}) < len(nodes) or not {*nodes} <= call.cluster.nodes.keys():

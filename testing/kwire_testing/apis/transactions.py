@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import kwire_kafka as kafka
-from kwire_kafka.api.add_partitions_to_txn import AddPartitionsToTxnResult, AddPartitionsToTxnTransaction
+from kwire_kafka.api.add_partitions_to_txn import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopic,
+    AddPartitionsToTxnTransaction,
+)
+from kwire_kafka.api.txn_offset_commit import (
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+    TxnOffsetCommitResponsePartition,
+)
 from kwire_kafka.errors import ErrorCode
 from kwire_testing.apis.groups import commit
 from kwire_testing.call import Call, answers, answers_each
 from kwire_testing.refusal import Refused
 from kwire_testing.transactions import Producer
+
+Answer = AddPartitionsToTxnResponse | AddPartitionsToTxnResult
 
 MAX_TIMEOUT = 900_000
 """Maximum duration of a transaction in milliseconds."""
@@ -48,11 +59,11 @@ def add_partitions(
         _add(call, asked, response.results_by_transaction[-1], "topic_results")
 
 
-def _add(call: Call, asked: AddPartitionsToTxnTransaction, response: Any, results: str) -> None:
+def _add(call: Call, asked: AddPartitionsToTxnTransaction, response: Answer, results: str) -> None:
     """Add partitions to a transaction. If any of them does not exist, add none."""
     complete = all(call.cluster.has(topic.name, index) for topic in asked.topics for index in topic.partitions)
 
-    def add(topic: Any, index: int, answer: Any) -> None:
+    def add(topic: AddPartitionsToTxnTopic, index: int, answer: AddPartitionsToTxnPartitionResult) -> None:
         producer = _producer(call, asked)
         partition = call.topic(topic.name, index=index).partitions[index]
         if not complete:
@@ -71,7 +82,13 @@ def add_offsets(call: Call, request: kafka.AddOffsetsToTxnRequest, response: kaf
 
 
 @answers_each("topics.partitions")
-def commit_offsets(call: Call, request: kafka.TxnOffsetCommitRequest, topic: Any, part: Any, answer: Any) -> None:
+def commit_offsets(
+    call: Call,
+    request: kafka.TxnOffsetCommitRequest,
+    topic: TxnOffsetCommitRequestTopic,
+    part: TxnOffsetCommitRequestPartition,
+    answer: TxnOffsetCommitResponsePartition,
+) -> None:
     """Keep an offset until the transaction ends."""
     call.topic(topic.name, topic.topic_id, part.partition_index)
     group, producers = call.group(request.group_id), call.cluster.producers
