@@ -1,4 +1,4 @@
-"""Replaces several files of a folder without leaving half-written files if a run is killed or the disk is full.
+"""Replaces files in a folder. No file is left half-written if a run is killed or the disk is full.
 
 New files are first written to :data:`STAGE` in the folder and then renamed, so a full disk does not change any file.
 """
@@ -22,7 +22,7 @@ MAX_FILE = 16 << 20
 def read_regular(path: Path) -> bytes:
     """Return the bytes of a regular file.
 
-    Raises ``OSError`` for more than ``MAX_FILE`` bytes, and for a pipe, socket or device, which may never end.
+    Raises ``OSError`` if the file is larger than ``MAX_FILE``, or is a pipe, socket or device, which may never end.
     """
     if path.exists() and not path.is_file():
         raise OSError(f"{path.as_posix()} is not a regular file")
@@ -39,7 +39,7 @@ def holds(path: Path, text: str) -> bool:
 
 
 def repository(folder: Path) -> Path | None:
-    """Return the root of the Git repository that contains ``folder``, an absolute path, or ``None`` outside one."""
+    """Return the root of the Git repository that contains the absolute path ``folder``, or ``None``."""
     return next((one for one in (folder, *folder.parents) if (one / ".git").exists()), None)
 
 
@@ -65,7 +65,7 @@ def replace_files(folder: Path, texts: Mapping[str, str], removed: Collection[st
     """Write ``texts`` by path, in this order, then remove ``removed`` and all folders that become empty.
 
     Paths are relative to ``folder`` and use ``/``. Raises ``OSError``. If the disk is full or a path leads through a
-    symbolic link, no file has changed.
+    symbolic link, no file is changed.
     """
     for path in (*texts, *removed):
         for parent in PurePosixPath(path).parents[:-1]:

@@ -18,7 +18,7 @@ from kwirec.formatting import Rewritten, is_bundled
 from kwirec.frontend.notation import Dialect, Notation
 
 MAX_ROUNDS = 100
-"""Maximum number of rounds. More would only be needed for hundreds of adjacent fixes."""
+"""Maximum number of rounds. Only hundreds of adjacent fixes would need more."""
 
 
 @dataclass(frozen=True)

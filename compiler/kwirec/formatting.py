@@ -55,14 +55,14 @@ class Rewritten:
 def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | None = None) -> list[Rewritten]:
     """Return the formatted definition files in these files and folders, except bundles and archives.
 
-    Files with mistakes are left out, and ``report`` receives the mistakes.
+    Files with mistakes are left out, and the mistakes are added to ``report``.
     """
     sources = read_sources(paths, report)
     return list(_formatted((one for one in sources if not is_bundled(one)), report, notation))
 
 
 def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Rewritten | None:
-    """Return the formatted content of one file, or ``None`` if it has mistakes, which ``report`` receives."""
+    """Return the formatted content of one file. If it has mistakes, add them to ``report`` and return ``None``."""
     if len(data) > MAX_BYTES:
         report.add(
             codes.UNREADABLE, f"cannot read {STANDARD_INPUT}", Span(Source(STANDARD_INPUT, ""), 0, 0), TOO_MUCH
@@ -128,5 +128,5 @@ def is_bundled(source: Source) -> bool:
 
 
 def _with_line_ends(text: str, before: str) -> str:
-    """Return ``text`` with the line endings of ``before``, which are Windows endings if its first line has one."""
+    """Return ``text`` with the line endings of ``before``, as determined by its first line."""
     return text.replace("\n", "\r\n") if re.match(r"[^\n]*\r\n", before) else text

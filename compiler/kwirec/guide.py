@@ -18,7 +18,7 @@ PARTS = {
     MessageKind.COORDINATOR_KEY: "key",
     MessageKind.COORDINATOR_VALUE: "value",
 }
-"""The part of a page that shows a message of each kind. Anchors begin with it: ``#request-v12.topics``."""
+"""The part of a page that shows messages of each kind. Anchors begin with this part: ``#request-v12.topics``."""
 
 
 def part_of(message: Message) -> str:
@@ -72,7 +72,7 @@ def enum_place(enum: str, value: str | None = None) -> str:
 
 
 def linked(diagnostics: Iterable[Diagnostic], schema: Schema, base: str) -> Iterator[Diagnostic]:
-    """Yield the findings, each with a link to its subject if the guide at ``base`` has a page for the subject."""
+    """Yield the findings. A finding links to its subject if the guide at ``base`` has a page for the subject."""
     messages = {message.name: message for message in schema.messages if message.valid}
     enums = {enum.name: {value.name for value in enum.values} for enum in schema.enums}
     for one in diagnostics:

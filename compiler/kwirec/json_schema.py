@@ -1,4 +1,4 @@
-"""Makes a JSON Schema for editors of JSON definition files, for ``kwirec schema``.
+"""Builds the JSON Schema that helps editors with JSON definition files, for ``kwirec schema``.
 
 The schema is derived from the attribute table in ``frontend/syntax`` and accepts the same files as the parser. Rules
 about the meaning of definitions are left to ``kwirec check``.

@@ -34,7 +34,7 @@ def json_line(value: object) -> str:
 
 
 def json_text(value: object, *, levels: int, indent: int) -> str:
-    """Return ``value`` as JSON. Values in the outer ``levels`` have one line per item if they are nested."""
+    """Return ``value`` as JSON. Nested values in the outer ``levels`` have one line per item."""
     items: list[tuple[str, object]] = []
     if isinstance(value, dict):
         items = [(f"{json_line(str(key))}: ", item) for key, item in value.items()]

@@ -17,9 +17,9 @@ _LENGTH = re.compile(r"n\d*")
 
 
 def length_in(arrays: int) -> str:
-    """Return the local for lengths and counts inside this many arrays.
+    """Return the local variable for lengths and counts at this depth of nested arrays.
 
-    Each depth has its own local, because a loop must not overwrite its own bound.
+    Each depth has its own variable, because a loop must not overwrite its own bound.
     """
     return f"n{arrays + 1}" if arrays else "n"
 
@@ -41,11 +41,11 @@ class Locals:
             self._names[path] = self._free(next((end for end in own if uses[end] == 1), own[-1]))
 
     def of(self, path: str) -> str:
-        """Return the local for the field at ``path``."""
+        """Return the local variable for the field at ``path``."""
         return self._names[path]
 
     def item(self, local: str) -> str:
-        """Return the local for the elements of the array in ``local``."""
+        """Return the loop variable for the elements of the array in ``local``."""
         name = f"{local}_item"
         if name not in self._items:
             self._items[name] = self._free(name)

@@ -94,7 +94,7 @@ class WriteStruct(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class ReadLength(Node):
-    """Base class for reads that begin with a length, a count or a null marker."""
+    """Base class for reading values that begin with a length, a count or a null marker."""
 
     label: str
     target: str
@@ -136,7 +136,7 @@ class ReadNullableStruct(ReadLength):
 
 @dataclass(frozen=True, kw_only=True)
 class WriteLength(Node):
-    """Base class for writes that begin with a length, a count or a null marker."""
+    """Base class for writing values that begin with a length, a count or a null marker."""
 
     source: str
     local: str
@@ -232,7 +232,7 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
 def in_groups(
     fields: Iterable[FieldCoding], parts: Callable[[FieldCoding], tuple[Versions, ...]]
 ) -> Iterator[tuple[tuple[Versions, ...], list[FieldCoding]]]:
-    """Yield groups of neighbouring fields that need the same tests because ``parts`` splits their versions alike."""
+    """Yield groups of adjacent fields that need equal tests because ``parts`` splits their versions equally."""
     for _, group in groupby(fields, key=lambda one: frozenset(parts(one))):
         together = list(group)
         yield parts(together[0]), together

@@ -1,4 +1,4 @@
-"""Makes the statements that read a message.
+"""Creates the statements that read a message.
 
 The code updates ``pos`` only once for a run of fixed-size fields.
 
@@ -68,7 +68,7 @@ BULK = ("int8", "int16", "int32", "int64", "uuid")
 
 @dataclass
 class Reader:
-    """Makes the body of one reading function."""
+    """Creates the body of a reading function."""
 
     classes: Mapping[str, ClassView]
     names: Locals
@@ -137,15 +137,16 @@ class Reader:
         return self._run(coded, struct, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
-        """Annotate the local with its type, except for numbers, whose types are better inferred."""
+        """Annotate the variable with its type, unless it is a number. mypyc infers better types for numbers."""
         type_ = coded.field.type
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
 
     def _length(self, compact: bool) -> str:
-        """Return the local for a value's length or null marker.
+        """Return the local variable for a value's length or null marker.
 
-        It is a native integer, unless some of these lengths have a fixed size, because mypyc does not widen them.
+        The variable is an ``i64`` if all of these lengths are varints. Otherwise it is an ``int``, because mypyc does
+        not widen fixed-size integers.
         """
         n = length_in(self._arrays)
         if self._own.get(n) != "int":
@@ -178,7 +179,7 @@ class Reader:
         return (self._sized(place, name, type_, run),)
 
     def _sized(self, place: ReadLength, name: str, type_: Type, run: Run) -> Node:
-        """Return a statement that reads a value with a length, a count or a null marker before it."""
+        """Return a statement that reads a value preceded by a length, a count or a null marker."""
         common, target, inner = vars(place), place.target, Cursor()
         match type_:
             case ArrayType(PrimitiveType(element)) if element in BULK:
@@ -220,7 +221,7 @@ def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
 def _may_be_empty(struct: StructCoding) -> bool:
     """Return whether an array element could be read at the end of the data without an error.
 
-    Slices never fail, so a struct of uuids can be read from no bytes. All other reads fail.
+    Slicing never fails, so a struct of uuids could be read from zero bytes. All other reads would fail.
     """
     return not struct.flexible and any(_reads_nothing(struct, version) for version in struct.versions)
 

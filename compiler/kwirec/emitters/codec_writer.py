@@ -1,4 +1,4 @@
-"""Makes the statements that write a message.
+"""Creates the statements that write a message.
 
 ::
 
@@ -38,7 +38,7 @@ from kwirec.versions import runs_by
 
 @dataclass(frozen=True)
 class Writer:
-    """Makes the body of one writing function."""
+    """Creates the body of a writing function."""
 
     classes: Mapping[str, ClassView]
     names: Locals

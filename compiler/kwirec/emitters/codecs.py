@@ -1,7 +1,7 @@
 """Messages → the text of codec modules: classes, with a reader and a writer for each half of a message.
 
 The halves are the classic and the flexible versions. Their functions inline all structs, and test
-``if version >= n`` where versions differ (docs/decisions/codecs.md has the measurements).
+``if version >= n`` where versions differ. docs/decisions/codecs.md has measurements.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def emit_module(group: ModuleGroup, halves: Halves) -> Artifact:
 
 
 def _classes(message: Message, sources: Iterable[ClassSource], halves: Sequence[Half]) -> Iterator[DefineClass]:
-    """Yield the classes of a message, contained classes first, because constructors use them for defaults."""
+    """Yield the classes of a message. Nested classes come first, because constructors use them for defaults."""
     views = {one.struct.name: class_view(one) for one in sources}
     sections = {one.struct.name: _section(one, views) for half in halves for one in half.sections}
     sentinels = {field.unset for view in views.values() for field in view.fields.values()}

@@ -69,7 +69,7 @@ def api_rows(history: History, key: int) -> Iterator[tuple[str, str, str, str, s
 
 
 def _tagged(matrices: Iterable[MessageMatrix]) -> list[tuple[str, list[tuple[str, str, int, str]]]]:
-    """Return the releases that added tagged fields to existing versions, each with these fields."""
+    """Return the tagged fields that were added to existing versions, grouped by release."""
     found: dict[str, set[tuple[str, str, int, str]]] = {}
     for message, fields in ((matrix.message, matrix.fields) for matrix in matrices):
         for path, field in fields.items():
@@ -95,7 +95,7 @@ def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
 
 
 def _negotiation(api: ApiNegotiation) -> dict[str, object]:
-    """Return the negotiated versions as JSON: rows are clients and columns are brokers, in ``releases`` order."""
+    """Return the negotiated versions as JSON. Rows are clients and columns brokers, in the order of ``releases``."""
     return {"name": api.name, "releases": [span_text(span) for span, _ in api.runs], "versions": api.table()}
 
 

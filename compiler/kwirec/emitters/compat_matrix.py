@@ -57,7 +57,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Shape:
-    """The parts of a version that matter for conversions: its fields, and which are nullable or tagged."""
+    """The parts of a version that matter for conversions: its fields, and which of them are nullable or tagged."""
 
     layout: MessageLayout
     fields: Mapping[str, Field]

@@ -101,7 +101,7 @@ def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
 
 
 def decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
-    """Yield the last release of every major line, and releases that dropped versions which their predecessor had."""
+    """Yield the last release of every major line, and each release that dropped versions of its predecessor."""
     for before, name, after in zip(["", *names], names, [*names[1:], ""], strict=False):
         lost = (not api.offer(name).accepted.covers(api.offer(before).accepted) for api in apis)
         if _major(after) != _major(name) or any(lost):

@@ -15,7 +15,7 @@ from kwirec.emitters.views import described, is_nullable, type_name
 from kwirec.ir.schema import PrimitiveType
 
 Attribute = tuple[str, str, str]
-"""The name, the annotation with its default, and the docstring."""
+"""The name, the annotation with the default, and the docstring of an attribute."""
 
 
 def emit_models(group: ModuleGroup, *, package: str) -> Artifact:

@@ -138,8 +138,8 @@ def module_path(message: Message) -> str:
 def class_names(messages: Sequence[Message]) -> dict[tuple[str, str], str]:
     """Return the class names of all structs in a module, by message and struct.
 
-    A struct keeps its name unless it is reserved or used by another message of the module. In these cases, the name
-    is prefixed with the message name.
+    A struct keeps its name unless the name is reserved or used by another message of the module. Otherwise, the
+    message name is prefixed.
     """
     names = {(message.name, message.name): message.name for message in messages}
     nested = [(m.name, struct.name) for m in messages for struct in m.structs if struct is not m.root]

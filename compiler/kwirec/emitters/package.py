@@ -1,4 +1,4 @@
-"""Emits the files around the codecs: the package, its index, enums, error codes, entity types and descriptions."""
+"""Emits the package itself, its index, enums, error codes, entity types and descriptions."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ def _by_key(messages: Iterable[Message], kind: MessageKind) -> list[tuple[int, s
 
 
 Logs = list[tuple[str, list[tuple[int, str | None, str | None]]]]
-"""Each log with its record types: number, key name and value name."""
+"""The name of each log and its record types, each with its number, key name and value name."""
 
 
 def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
-    """Return each log's record type enum: the enum name, the log name, and the members, which have message names."""
+    """Return each log's enum of record types: the enum name, the log name, and the members, named after messages."""
     found: dict[str, tuple[str, dict[str, int]]] = {}
     for log, types in logs:
         name = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", log)) + "RecordType"

@@ -40,7 +40,8 @@ class ApiNegotiation:
     def table(self) -> list[list[int | str | None]]:
         """Return the version that each client uses with each broker, one row per client.
 
-        An entry is ``None`` without a common version, or :data:`REFUSED` if the broker does not accept the version.
+        An entry is ``None`` if there is no common version, or :data:`REFUSED` if the broker does not accept the
+        version.
         """
         return [[chosen(client, broker) for _, broker in self.runs] for _, client in self.runs]
 
@@ -77,9 +78,9 @@ def version_facts(
 ) -> Iterator[dict[str, object]]:
     """Yield the facts about each version of a message, with its ``status`` in the newest release.
 
-    ``releases`` names the spans of releases that have the version. ``other_bytes_in`` names those in which its bytes
-    differ, other than by tagged fields added later. Both are empty if unknown. ``header`` is ``None`` for messages
-    without a header. ``layout`` is a fingerprint.
+    ``releases`` names the spans of releases that have the version. ``other_bytes_in`` names the spans in which its
+    bytes differ by more than tagged fields that were added later. Both are empty if unknown. ``header`` is ``None``
+    for messages without a header. ``layout`` is a fingerprint.
     """
     headers = header_versions(message)
     releases = history.releases if message.is_rpc else {}
@@ -110,7 +111,7 @@ def version_facts(
 
 
 def _marked(message: Message, newest: str | None, apis: Mapping[str, ApiFacts]) -> tuple[VersionRange, VersionRange]:
-    """Return the unstable and the deprecated versions in the newest release. Without one, the definitions decide."""
+    """Return the unstable and deprecated versions, from the newest release or, if none is known, the definitions."""
     if newest is None:
         latest = VersionRange(message.valid.high, message.valid.high)
         return latest if message.latest_unstable else NONE, message.deprecated

@@ -55,7 +55,7 @@ class FieldView:
 
     @property
     def is_read(self) -> bool:
-        """Whether decoding passes the field to ``new_X``: it is sometimes untagged, or a struct that is not lazy."""
+        """Whether decoding passes the field to ``new_X``: it can be untagged, or it is a struct that is not lazy."""
         return not self.tagged_only or (self.unset.startswith("DEFAULT_") and not self.lazy)
 
 
@@ -138,7 +138,7 @@ def _field_view(source: ClassSource, field: Field) -> FieldView:
 
 
 def sentinel_of(cls: str) -> str:
-    """Return the name of the constant that a class's constructor replaces with a new default object."""
+    """Return the name of the placeholder that a class's constructor replaces with a new default object."""
     return f"DEFAULT_{cls}"
 
 

@@ -4,7 +4,7 @@ For each file, the manifest holds two digests: one of the unformatted text and o
 formatted and written only if a digest differs, because formatting is the slowest step.
 
 Only files in the manifest are replaced. Since a manifest may be forged, a file is removed only if its digest matches.
-The manifest is written first, with all files of the old and the new package, so that the next run can repair the
+The manifest is written first and lists all files of the old and the new package, so that the next run can repair the
 files of a killed run.
 """
 
@@ -41,7 +41,7 @@ PROCESSES = 2
 TOOLS = ("black", "format ")
 """Prefixes of formatter entries in the manifest."""
 TEMPLATES = "templates"
-"""The manifest entry that only outputs of ``kwirec emit`` have."""
+"""The manifest entry that identifies an output of ``kwirec emit``."""
 _PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
 
 Commands = Mapping[str, Sequence[str]]
@@ -53,7 +53,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass
 class WriteOutcome:
-    """The result of a write or, with ``check``, the result that a write would have."""
+    """The result of writing the files, or with ``check``, the result that writing them would have."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -78,7 +78,7 @@ def write(
     progress: Progress = lambda done, total: None,
     commands: Commands = MappingProxyType({}),
 ) -> WriteOutcome:
-    """Make ``folder`` contain exactly ``artifacts``. With ``check``, only find differences.
+    """Make ``folder`` contain exactly ``artifacts``. With ``check``, only look for differences.
 
     ``commands`` maps suffixes to formatters. Without a command for ``.py``, black formats Python files.
 
@@ -175,7 +175,7 @@ def _refuse_changed(folder: Path, entries: Mapping[str, Any]) -> None:
 
 
 def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Progress) -> list[str]:
-    """Return the formatted texts. Two black processes pay off from about a dozen modules."""
+    """Return the formatted texts. Two black processes are worth their start-up time for a dozen modules or more."""
     texts = {artifact.path: artifact.text for artifact in artifacts}
     for artifact in artifacts:
         if artifact.text and (command := commands.get(PurePosixPath(artifact.path).suffix)):
@@ -195,7 +195,7 @@ def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Prog
 
 
 def _end_with_parent() -> None:
-    """End a worker when its parent dies. Workers hold both ends of their queue, so they would wait forever."""
+    """End a worker when its parent dies. Workers hold both ends of their queue and would otherwise wait forever."""
 
     def wait() -> None:
         if parent := parent_process():
@@ -212,9 +212,9 @@ def _is_python(artifact: Artifact) -> bool:
 def format_text(artifact: Artifact) -> str:
     """Return the formatted text of a Python module.
 
-    black formats changed text a second time, because the first pass may add a comma that splits more lines. Emitted
-    code has no such lines, and the second pass would double the time of a cold run. ``format_str`` is used only if
-    black's single-pass function is missing.
+    black normally formats changed text a second time, because the first pass may add a comma that splits more lines.
+    Emitted code has no such lines, and the second pass would double the time of a cold run. ``format_str`` is used
+    only if black's single-pass function is missing.
     """
     import black  # importing black takes as long as importing the whole compiler
     from black.mode import Mode, TargetVersion

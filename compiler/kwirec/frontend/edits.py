@@ -93,7 +93,7 @@ def _comma(source: Source, end: int) -> int | None:
 
 
 def _widened(source: Source, start: int, end: int) -> Span:
-    """Return the span to delete: the given range and the white space that would be left over."""
+    """Return the span to delete, which is the given range and the white space that would be left over."""
     text, line = source.text, source.text.rfind("\n", 0, start) + 1
     is_first, last = not text[line:start].strip(), _LINE_END.match(text, end)
     if is_first and last is not None:
@@ -106,7 +106,7 @@ def _widened(source: Source, start: int, end: int) -> Span:
 
 @lru_cache(64)
 def _places(source: Source) -> tuple[Mapping[int, _Place], Sequence[int]]:
-    """Return the attributes of a source by the offsets of their values and of items within them. Also return the
+    """Return the attributes of a source, keyed by the offsets of their values and of items within them, and the
     offsets of the comments.
     """
     comments: list[Span] = []

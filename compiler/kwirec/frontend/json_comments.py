@@ -1,4 +1,4 @@
-"""Assigns the comments of a JSON file to the values and nodes that they belong to.
+"""Assigns the comments in a JSON file to the values and nodes to which they belong.
 
 A comment belongs to the value that ends on its line, or else to the next value. Comments after the last item of a
 list or the last attribute of an object belong to the end of the list or object.
@@ -59,7 +59,7 @@ def _parts(value: JsonValue) -> list[tuple[int, JsonValue]]:
 def _slots(
     parts: Sequence[tuple[int, JsonValue]], comments: Sequence[Span]
 ) -> tuple[Sequence[Slot], list[tuple[JsonValue, list[Span]]]]:
-    """Return the slots of one object or list, and the comments inside each of its items."""
+    """Return the slots of an object or list, and the comments within each of its items."""
     slots = [Slot() for _ in range(len(parts) + 1)]
     inner: list[tuple[JsonValue, list[Span]]] = []
     at, line_end = 0, -1

@@ -124,7 +124,7 @@ def parse_errors(sources: Iterable[Source], report: Report) -> tuple[ErrorDecl, 
 
 
 def _name_fix(name: str | int, span: Span, taken: set[str]) -> Fix:
-    """Return the fix that writes an error name in capitals and replaces all other characters with underscores."""
+    """Return the fix that converts an error name to upper case and replaces invalid characters with underscores."""
     if not isinstance(name, str) or not name.isascii() or _ERROR_NAME.fullmatch(name):
         return ()
     constant = re.sub("[^A-Z0-9]+", "_", name.upper()).strip("_")
@@ -193,7 +193,7 @@ def _plain(value: JsonValue) -> object:
 
 
 class _Reader:
-    """Reads nodes. A node without a name or type is still read to its end, to find its other mistakes."""
+    """Reads nodes. A node without a name or type is still read to its end so that its other mistakes are found."""
 
     def __init__(self, report: Report, comments: Mapping[int, tuple[Comment, ...]]) -> None:
         self._report = report
@@ -376,7 +376,7 @@ _BY_TYPE: Mapping[object, Callable[[_Reader, JsonValue, str], object]] = {
 }
 
 _NEEDED = {node: [part.name for part in fields(node) if part.default is MISSING] for node in ATTRIBUTES}
-"""The attributes of each kind of node that have no default."""
+"""Attributes without a default, by kind of node."""
 
 _READERS = {
     node: {name: _BY_TYPE[attribute.type] for name, attribute in names.items()} for node, names in ATTRIBUTES.items()

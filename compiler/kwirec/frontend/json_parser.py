@@ -265,7 +265,7 @@ class _Parser:
         if self._at(closing):
             return self._advance().span
         if self.token.kind is Kind.END:
-            # Enclosing values and an unterminated comment end here as well. Report only one of them.
+            # Enclosing values or an unterminated comment may also end here. Only one of them is reported.
             if self.token is self._blamed or self.token.text:
                 return self.token.span
             self._blamed = self.token
@@ -330,7 +330,7 @@ class _Parser:
 
 
 def _word_fix(word: Token) -> Fix:
-    """Return the fix that replaces a word with the JSON literal it must mean, or puts it in quotes."""
+    """Return the fix that replaces a word with the JSON literal it stands for, or puts it in quotes."""
     if (known := meant(word.text, _WORDS)) is not None:
         return replaced(word.span, known)
     match = _UNQUOTED.fullmatch(word.text)

@@ -57,7 +57,7 @@ def _fill(text: str, width: int) -> Iterator[str]:
 
 
 def _line_end(text: str, start: int, width: int) -> int:
-    """Return where a line may end: the last place within the width, else the first place after it, else 0."""
+    """Return the last index within the width at which a line may end, or else the first one after it, or 0."""
     end = 0
     at = text.find(" ", start + 1)
     while at >= 0 and not (end and at > start + width):

@@ -216,5 +216,5 @@ def _singular(name: str) -> str:
 
 
 def auto_name(struct: str, field: str, depth: int) -> str:
-    """Return the name of an unnamed inline struct, made of the names of the enclosing struct and the field."""
+    """Return the name of an unnamed inline struct, formed from the names of the enclosing struct and the field."""
     return struct + (_singular(field) if depth else field)

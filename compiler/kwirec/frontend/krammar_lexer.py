@@ -31,7 +31,7 @@ class LineKind(enum.Enum):
 class Line:
     """A line without indentation or trailing white space. ``start`` is the offset of ``text`` in the source.
 
-    ``is_reported`` is true if the indentation is wrong and the level therefore a guess.
+    ``is_reported`` is true if the indentation is wrong and the level is therefore a guess.
     """
 
     kind: LineKind
@@ -46,7 +46,7 @@ class Line:
 
 
 def read_lines(source: Source, report: Report) -> Iterator[Line]:
-    """Yield all lines of a source. Report consecutive lines with tabs once, and other wrong indentation by line."""
+    """Yield all lines of a source. Report consecutive lines with tabs once, and other wrong indentation per line."""
     offset, tabbed = 0, False
     for written in report.until_full(source.text.split("\n")):
         body = written.rstrip(" \t\r")

@@ -1,7 +1,8 @@
 """Completes messages with the named structs and enums that they use, which may be in other files.
 
 A struct name refers to the struct in the same file, or else to the first struct with this name in any file. Each
-message gets copies of the structs that it uses as common structs. Facts that their fields omit depend on the message.
+message gets copies of the structs that it uses, which become its common structs. Facts that their fields omit depend
+on the message.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class _Known:
 
 
 def link(documents: Iterable[Document], report: Report) -> tuple[Document, ...]:
-    """Return the documents with structs and enums added to the messages that use them. JSON files do not change."""
+    """Return the documents with structs and enums added to the messages that use them. JSON files are not changed."""
     documents = tuple(documents)
     if not any(document.notation == "krammar" for document in documents):
         return documents
@@ -153,7 +154,7 @@ class _Linker:
         return replace(written, name="int8" if enum is None else enum.value_type.value)
 
     def report_unused(self) -> None:
-        """Report the structs that no message uses, because they are left out of the protocol."""
+        """Report structs that no message uses. They are left out of the protocol."""
         for (_, name), known in self._local.items():
             if known.place not in self._used:
                 what = f"no message uses struct `{name}`: it is left out"
@@ -161,7 +162,7 @@ class _Linker:
 
 
 def _numbers(message: MessageDecl) -> Iterator[int]:
-    """Yield the versions named by a message and its fields. Without ``max version``, the highest is the last one."""
+    """Yield the versions that a message and its fields mention. The highest is the default for ``max version``."""
     nodes: tuple[MessageDecl | StructDecl | FieldDecl, ...] = (message, *message.common_structs)
     for node in (*nodes, *all_field_decls(message.fields, message.common_structs)):
         for _, written in ranges(node):

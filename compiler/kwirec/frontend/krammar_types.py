@@ -35,7 +35,7 @@ _LENGTH = re.compile(r"length-field-minus => [A-Za-z0-9_]+ - [0-9]+")
 
 ENUM = "enum-"
 EMPTY = "empty"
-"""The default of a nullable field that is empty instead of null."""
+"""The default that makes a nullable field empty instead of null."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Context:
     franz_go: bool
 
     def extension(self, span: Span, what: str, help: str = "") -> None:
-        """Report that franz-go does not know ``what``, if the file is in its dialect."""
+        """If the file is in franz-go's dialect, report that franz-go does not know ``what``."""
         if self.franz_go:
             self.report.add(codes.NOT_FRANZ_GO, f"franz-go does not know {what}", span, helps=[help])
 

@@ -38,7 +38,7 @@ Found = dict[str, Any]
 
 @dataclass
 class Losses:
-    """Facts that are left out, with their spans: invalid names and, in franz-go's dialect, extensions."""
+    """Facts that are omitted, with their spans. These are invalid names and, in franz-go's dialect, extensions."""
 
     franz_go: bool
     uses: dict[str, list[Span]] = field(default_factory=dict)

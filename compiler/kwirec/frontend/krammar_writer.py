@@ -201,8 +201,8 @@ def _valid(valid: Spanned[VersionRange], losses: Losses) -> Iterator[str]:
 def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
     """Return whether the common structs of a message must name their message.
 
-    They must if another message in the file has or mentions a struct of the same name, or if a struct is unused or is
-    used before it is defined.
+    This is necessary if another message in the file has or mentions a struct of the same name, or if a struct is
+    unused or is used before its definition.
     """
     own = {struct.name.value for struct in message.common_structs}
     others = [other for other in messages if other is not message]

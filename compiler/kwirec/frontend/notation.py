@@ -41,7 +41,7 @@ def parse(
 
 
 def _by_content(source: Source, report: Report) -> Notation | None:
-    """Return the notation of the first words. Report an unknown notation and return ``None``."""
+    """Return the notation that the first words indicate. If they fit neither, report this and return ``None``."""
     start = match.end() if (match := _SKIPPED.match(source.text)) is not None else 0
     if start == len(source.text) or _JSON.match(source.text, start):
         return "json"

@@ -1,7 +1,7 @@
 """The syntax tree, which represents text and positions but no meaning.
 
 Every notation produces these nodes. A node has a span for each of its parts, so that diagnostics of later passes can
-point at the wrong part. Names are resolved and ranges are compared later.
+point at the part that is wrong. Names are resolved and ranges are compared later.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ class Word:
     """The word for an attribute in the indentation notation: ``form``, or a key of ``values`` for each JSON value.
 
     In a form, capitals and ``vN+`` stand for the value. ``NAME …`` stands for several names, and ``, …`` marks a word
-    that can be repeated. ``franz_go`` is true if franz-go knows the word. ``code`` is true if special code reads and
-    writes it, because it depends on other words. A ``silent`` value has no effect and is not written. Attributes
-    without a word have their own place in the notation.
+    that can be repeated. ``franz_go`` is true if franz-go knows the word. ``code`` is true if the word needs special
+    code, because it depends on other words. A ``silent`` value has no effect and is not written. Attributes without a
+    word have their own place in the notation.
     """
 
     form: str = ""

@@ -61,7 +61,7 @@ class PrimitiveType:
 
 @dataclass(frozen=True, slots=True)
 class StructType:
-    """A struct of the same message, referred to by name because structs can be used before they are defined."""
+    """A reference by name to a struct of the same message. Structs can be used before they are defined."""
 
     name: str
 
@@ -198,8 +198,8 @@ class Message:
     def log(self) -> str:
         """The log that contains this record, or ``""`` for requests and responses.
 
-        Kafka's generator runs once per module, and several modules number their own records from 0. Bundles name the
-        module. Otherwise, the folder of the definition is used.
+        Kafka's generator runs once per module, and several modules number their own records from 0. The log is the
+        module that a bundle names, or else the folder of the definition.
         """
         if self.is_rpc:
             return ""

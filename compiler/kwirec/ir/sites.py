@@ -36,7 +36,7 @@ from kwirec.versions import VersionRange
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """A place in a message about which there can be findings."""
+    """A place in a message that findings can refer to."""
 
     message: Message
     path: str | None
