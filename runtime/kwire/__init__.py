@@ -1,7 +1,7 @@
 """The runtime of generated codecs, with base classes, errors, policies and the message registry.
 
-``kwire.connection`` decodes connections and implements both of their ends. It uses ``kwire.frames`` and
-``kwire.headers``, and ``kwire.client`` is a client built on it. ``kwire.records`` and ``kwire.compression`` read and
+``kwire.connection`` decodes traffic and implements both ends of a connection, with ``kwire.frames`` and
+``kwire.headers``. ``kwire.client`` is a client on top of it. ``kwire.records`` and ``kwire.compression`` read and
 build record batches. ``kwire.logs`` and ``kwire.request_log`` read broker files and logs. ``kwire.trace`` shows bytes
 as annotated trees.
 """
@@ -32,9 +32,9 @@ __version__ = "0.1.0"
 
 
 def is_native() -> bool:
-    """Return whether kwire runs compiled, which is faster but gives the same values, bytes and errors.
+    """Return whether kwire runs as compiled code, which is faster and produces the same values, bytes and errors.
 
-    Compiled classes reject values of the wrong type when they are assigned, not when they are encoded.
+    Compiled classes reject a value of the wrong type on assignment, not during encoding.
     """
     return not (message.__file__ or "").endswith(".py")
 

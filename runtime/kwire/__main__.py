@@ -1,4 +1,4 @@
-"""The entry point of ``python -m kwire``, which is the same as the ``kwire`` command."""
+"""Entry point of ``python -m kwire``, which runs the ``kwire`` command."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Reads and writes arrays of numbers in interpreted runs, with one ``struct`` call per array. Never compiled.
+"""Reads and writes arrays of numbers in interpreted code, with one ``struct`` call per array.
 
-These functions replace the loops with the same names in ``kwire.wire``. Formats for short arrays are prepared,
-because most arrays in the protocol are replica lists.
+These functions replace the loops with the same names in ``kwire.wire``. Formats for short arrays are prepared
+at import, because most arrays in the protocol are replica lists. This module is never compiled.
 """
 
 from __future__ import annotations

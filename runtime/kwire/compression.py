@@ -47,7 +47,7 @@ class Codec(IntEnum):
 NONE, GZIP, SNAPPY, LZ4, ZSTD = Codec
 
 DEFAULT_LIMIT = MAX_FRAME
-"""The default limit of 100 MiB. Larger records could not be sent to a broker uncompressed."""
+"""Default limit in bytes (100 MiB). Brokers would reject larger records if they were sent uncompressed."""
 
 _LEVELS: dict[int, range] = {GZIP: range(1, 10), LZ4: range(1, 18), ZSTD: range(-131072, 23)}
 _ZSTD_LEVEL = 3
@@ -132,13 +132,13 @@ def _check_limit(size: int, limit: int, offset: int = 0) -> None:
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
     """Decompress all members, and ignore any other bytes after them, as Java does."""
-    out = BytesIO()  # it returns its bytes without a copy
+    out = BytesIO()  # getvalue() does not copy the bytes
     at = 0
     while True:
         member = zlib.decompressobj(16 + zlib.MAX_WBITS)
         while not member.eof:
-            # The input is split, because each member copies the rest of it, and many tiny members would need
-            # quadratic time.
+            # The input is split into pieces, because each member copies the rest of its input. Many tiny members
+            # would otherwise take quadratic time.
             piece = data[at : at + _PIECE]
             if not piece:
                 raise CompressionError("the stream is truncated", offset=at)
@@ -193,7 +193,7 @@ def _read_snappy_block(block: bytes | memoryview, at: int, limit: int, done: int
     try:
         size = cramjam.snappy.decompress_raw_len(block)
         _check_limit(done + size, limit, at)
-        if not block or size * 3 > len(block) * 64:  # snappy's best ratio is 64 bytes for 3 bytes
+        if not block or size * 3 > len(block) * 64:  # snappy expands 3 bytes to at most 64 bytes
             raise CompressionError(f"a block of {len(block)} bytes claims to decompress to {size}", offset=at)
         out = BytesIO(bytes(size))
         with out.getbuffer() as into:
@@ -233,7 +233,7 @@ def _read_lz4(data: bytes | memoryview, limit: int, magic: int) -> bytes:
     import cramjam
 
     at, block_limit, block_checksum = _read_lz4_header(data, magic)
-    buffer = memoryview(bytearray(min(block_limit, 255 * len(data))))  # lz4's best ratio is 255 bytes for 1 byte
+    buffer = memoryview(bytearray(min(block_limit, 255 * len(data))))  # lz4 expands 1 byte to at most 255 bytes
     out = BytesIO()
     while True:
         if len(data) - at < 4:
@@ -290,7 +290,7 @@ def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
 
 
 def _xxh32(data: bytes) -> int:
-    """Return the XXH32 hash with seed zero of fewer than 16 bytes."""
+    """Return the XXH32 hash, with seed zero, of ``data``, which must have fewer than 16 bytes."""
     value = 0x165667B1 + len(data)
     words = len(data) & ~3
     for at in range(0, words, 4):

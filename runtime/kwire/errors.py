@@ -45,7 +45,7 @@ class DecodeError(FieldError):
     """Raised for bytes that are invalid for the message and version.
 
     ``path`` is the path of the field. ``offset`` is the offset of the problem in ``data``, which is the whole input.
-    ``origin`` contains the class, the offset of the message and the policy, with which ``data`` can be read again.
+    ``origin`` contains the class, the message's offset and the policy, so that ``data`` can be read again.
     For records, ``data`` is one batch, and ``position`` and ``offset`` are the offsets of the batch and of the
     problem in the input. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process,
     ``data`` is zeros unless it is a message or batch without secrets (see ``kwire.secrets``).
@@ -88,8 +88,8 @@ class DecodeError(FieldError):
 
 
 class EncodeError(FieldError):
-    """Raised for a value that cannot be encoded in this version. It is out of range, an invalid null, or set for a
-    non-ignorable field that the version lacks. ``path`` is the path of the field."""
+    """Raised for a value that cannot be encoded in this version. It is out of range, an invalid null, or the
+    non-default value of a non-ignorable field that the version lacks. ``path`` is the path of the field."""
 
 
 class UnexpectedMessageError(KwireError):
@@ -176,7 +176,7 @@ def suggestion(name: object, known: Iterable[object]) -> str:
 def to_keep(error: DecodeError) -> DecodeError:
     """Return ``error`` without its traceback.
 
-    The traceback would keep all locals of its functions, such as other frames, until cycles are collected.
+    The traceback would keep the local variables of all its functions alive until reference cycles are collected.
     """
     error.__traceback__ = error.__context__ = error.__cause__ = None
     return error
@@ -188,7 +188,7 @@ def counted(number: object, noun: str) -> str:
 
 
 def cut(text: str, longest: int = 40) -> str:
-    """Return ``text``, or its beginning with an ellipsis if it is too long."""
+    """Return ``text``, truncated with an ellipsis if it is too long."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 

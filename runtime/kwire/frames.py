@@ -1,4 +1,4 @@
-"""Frames, the units of all traffic on a Kafka connection, which consist of an int32 size and the payload."""
+"""Frames, the units of all traffic on a Kafka connection. A frame is an int32 size followed by a payload."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_DECODED = 2 << 20
 
 
 def frame(payload: bytes) -> bytes:
-    """Return a frame, which is ``payload`` preceded by its size."""
+    """Return a frame: ``payload`` preceded by its size."""
     if len(payload) > 0x7FFFFFFF:
         raise EncodeError(f"a payload of {len(payload)} bytes is too long: its size must fit in an int32")
     return len(payload).to_bytes(4, "big") + payload
@@ -28,8 +28,9 @@ def frame(payload: bytes) -> bytes:
 class FrameReader:
     """Splits a stream of bytes into the payloads of its frames.
 
-    Feed it bytes as they arrive. It buffers incomplete frames. If a size is negative or above ``max_frame``, the
-    stream is not Kafka or lost synchronisation, and ``DecodeError`` is raised before the payload is buffered.
+    Feed it bytes as they arrive. It buffers incomplete frames. A size that is negative or
+    above ``max_frame`` raises ``DecodeError`` before the payload is buffered, because the stream is not Kafka or is
+    out of sync.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
@@ -38,13 +39,13 @@ class FrameReader:
 
     @property
     def pending(self) -> bytes:
-        """The bytes of an incomplete frame that have arrived so far."""
+        """The bytes received so far of an incomplete frame."""
         return bytes(self._buffer)
 
     def feed(self, data: bytes | bytearray | memoryview) -> Iterator[bytes]:
         """Return an iterator over the payloads that ``data`` completes, in order.
 
-        ``data`` is buffered even if the iterator is not used.
+        ``data`` is buffered even if the iterator is not consumed.
         """
         self._buffer += data
         return self._payloads()

@@ -18,7 +18,7 @@ _RUNTIME = {"kwire.headers": "headers"}
 
 
 _RENAMED = {("headers", name): f"request_{name}" for name in ("api_key", "api_version")}
-"""Attributes of runtime headers whose names differ from their fields, with the field names."""
+"""Field names of runtime headers that differ from their attribute names, by module and attribute name."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Guide:
 def part_of(cls: type[Message], module: str) -> str:
     """Return the prefix of a message's anchors.
 
-    ``module`` is the module of its class within the package.
+    ``module`` is the module of the message class within the package.
     """
     if module == "headers":
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()

@@ -128,4 +128,4 @@ def _write_tags(out: BytesWriter, tags: FieldTags, flexible: bool) -> None:
     if flexible:
         write_tags(out, [], tags)
     elif tags:
-        give_up()  # classic headers cannot contain them, as in Kafka
+        give_up()  # classic headers cannot contain tagged fields

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNPAUSED: Final = 16384
 """Maximum size, in bytes, of messages that are decoded without pausing the garbage collector. Larger messages can
-have many lists. Decoding creates no cycles, but a search for cycles would double its time.
+have many lists. Decoding creates no reference cycles, but searching for them would double its time.
 """
 
 
@@ -36,7 +36,7 @@ def pause_collector() -> bool:
 
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Message(Struct):
-    """Base class of messages, which are encoded and decoded as a whole in any of their versions."""
+    """Base class of messages. A message is encoded and decoded as a whole, in any of its versions."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class Message(Struct):
         """Return the header version for this version. Raise ``LookupError`` if the message never has a header."""
         if not cls.HEADER_VERSIONS:
             raise LookupError(f"{cls.__name__} has no header")
-        # Versions before the first key also use its header.
+        # Versions before the first key use the header version of that key.
         first, *later = cls.HEADER_VERSIONS
         found = first
         for start in later:
@@ -69,8 +69,8 @@ class Message(Struct):
     def encode(self, version: int) -> bytes:
         """Return the bytes of this message in ``version``, without a header.
 
-        Raise ``EncodeError`` with the path of a field that cannot be encoded. Its value is out of range, an invalid
-        null, or not the default of a non-ignorable field that the version lacks.
+        Raise ``EncodeError`` with the path of a field whose value is out of range, an invalid null, or set although
+        the version lacks this non-ignorable field.
         """
         if type(version) is not int:
             version = index(version)
@@ -136,7 +136,7 @@ class Message(Struct):
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
-        """Return the message that ``value``, a result of ``json.loads``, represents in Kafka's JSON form.
+        """Return the message for ``value``, a result of ``json.loads`` in Kafka's JSON form.
 
         See ``kwire.json_form.from_json``.
         """
@@ -168,7 +168,7 @@ def decode_within(
 ) -> Any | None:
     """Return the message from ``start`` to the end of ``data``, like ``Message.decode``, or ``None`` if it is large.
 
-    Decoded messages use up to 75 times the memory of their bytes. A message is large if ``data`` has more than
+    A decoded message can use 75 times as much memory as its bytes. A message is large if ``data`` has more than
     ``most`` bytes, unless it mainly consists of a few values such as records. ``too_many_values`` gives the reason.
     """
     if len(data) <= most:

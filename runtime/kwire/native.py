@@ -1,8 +1,8 @@
-"""Makes the same source code fast both when it is interpreted and when mypyc compiles it.
+"""Lets the same source code run fast, whether it is interpreted or compiled with mypyc.
 
 Type checkers and mypyc read ``native.pyi``, in which the integer names are mypyc's fixed-width types. At run time
-they are plain ``int``, so annotations cost no time. There is no import of ``typing`` or ``mypy_extensions``, which
-would take longer than the import of a codec. This module is never compiled.
+they are plain ``int``, so annotations cost no time. This module does not import ``typing`` or
+``mypy_extensions``, because that would take longer than importing a codec. It is never compiled.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ u8 = int
 
 
 def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
-    """Do nothing when interpreted."""
+    """Return a decorator with options for mypyc, which does nothing when interpreted."""
     return lambda cls: cls
 
 
 def close_classes() -> None:
-    """Declare that no other module has subclasses of the calling module's classes.
+    """Declare that other modules do not subclass the classes of the calling module.
 
     This does nothing when interpreted.
     """
 
 
 def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
-    """Return the function ``new_X`` with which readers create objects of a generated class ``X``.
+    """Return the function ``new_X``, which readers call to create objects of a generated class ``X``.
 
     Its parameters are all fields in order, except for ``without``, which get their defaults. In compiled code, its
-    calls are inlined. In interpreted code, a call of the class would cost as much as reading the fields, so the first
-    call compiles a function that allocates the object and stores the fields. The class also gets a docstring that
-    describes its fields.
+    calls are inlined. In interpreted code, calling the class would cost as much as reading the fields. Instead, the
+    first call compiles a function that allocates the object and stores the fields. The class also gets a docstring
+    that describes its fields.
     """
     cls.__doc__ = _CLASS_DOC  # type: ignore[assignment]
     if not isinstance(cls.__init__, FunctionType):
@@ -73,7 +73,7 @@ def _constructor(name: str, cls: type[Any], without: tuple[str, ...]) -> Functio
     scope |= {"__name__": cls.__module__, "__loader__": SimpleNamespace(get_source=lambda _: source)}
     exec(source, scope)
     function: FunctionType = scope[name]
-    # The code is named afterwards, because the first compile() needs a millisecond to set up the ast module.
+    # The code is named afterwards, because the first compile() takes a millisecond to set up the ast module.
     function.__code__ = function.__code__.replace(co_filename=f"{cls.__module__}.{name}")
     return function
 
@@ -91,7 +91,7 @@ class _ClassDoc:
 
 
 class _Signature:
-    """The signature of a native class, created on access. mypyc has none if a default is a list or a struct."""
+    """The signature of a native class, created on access. mypyc creates none if a default is a list or a struct."""
 
     __slots__ = ()
 

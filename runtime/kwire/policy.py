@@ -1,4 +1,4 @@
-"""The tolerance of decoding. By default, only data that a correct peer would write is accepted."""
+"""Policies for tolerant decoding. By default, only data that a correct peer would write is accepted."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Policy:
 
     ``tags``: ``strict`` requires tagged fields in ascending order without duplicates, with their declared sizes, and
     only in their ``taggedVersions``. ``kafka`` reads like Kafka's generated classes, which allow any order, use the
-    last duplicate, and do not check the declared size of a known tag. ``preserve`` is like ``strict`` but keeps a
-    known tag below its ``taggedVersions`` as an unknown tag.
+    last duplicate, and do not check the declared size of a known tag. ``preserve`` is like ``strict``, but
+    outside the ``taggedVersions`` of a known tag, it keeps the field as an unknown tagged field.
 
     ``utf8``: ``strict`` rejects strings that are not UTF-8, and ``replace`` inserts U+FFFD as Java does.
 

@@ -1,4 +1,4 @@
-"""Reads the numbers before a message in a record's key or value, such as versions and record types.
+"""Reads the numbers that precede a message in a record's key or value, such as versions and record types.
 
 ``read_*(data, offset)`` returns the value and its end offset, or raises ``DecodeError``.
 """
@@ -15,7 +15,7 @@ def read_int16(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def read_uvarint(data: bytes, offset: int) -> tuple[int, int]:
-    """Read an UNSIGNED_VARINT of at most five bytes, from 0 to 2**32 - 1. Small numbers may be padded."""
+    """Read an UNSIGNED_VARINT of at most five bytes, from 0 to 2**32 - 1. Overlong encodings are accepted."""
     value = 0
     for index in range(5):
         _check(data, offset + index, 1, "a varint")

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=Message)
 
 UNSUPPORTED_VERSION = b"\0\x23"
-"""Error code 35 as bytes, in the first field of an ApiVersions response."""
+"""Encoded error code 35, as in the first field of an ApiVersions response."""
 MAX_HEADER = 1 << 16
 """Maximum size of a header in bytes. A client id has up to 32767 bytes, and tagged fields use 25 times their size in
 memory."""
 
 TAKE_IN = "to support a newer release, update kwire (make update), or generate a package and name it with --protocol"
-"""Advice for versions that ``MessageRegistry.unknown`` describes."""
+"""Advice on versions for which ``MessageRegistry.unknown`` returns a reason."""
 
 
 def registry(package: str) -> MessageRegistry:
@@ -61,7 +61,7 @@ def registry(package: str) -> MessageRegistry:
 
 
 def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown API or version") -> M:
-    """Return ``message`` if it is a ``cls``, or raise ``UnexpectedMessageError``."""
+    """Return ``message`` if it is an instance of ``cls``, or raise ``UnexpectedMessageError``."""
     if isinstance(message, cls):
         return message
     found = otherwise if message is None else type(message).__name__
@@ -69,7 +69,7 @@ def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown
 
 
 class _Parsed:
-    """A parsed frame, whose body has the version ``version`` and starts at ``body_offset`` in ``payload``."""
+    """A parsed frame. Its body has version ``version`` and starts at offset ``body_offset`` in ``payload``."""
 
     __slots__ = ("body_offset", "message", "payload", "version")
 
@@ -85,7 +85,7 @@ class _Parsed:
         return self.payload[self.body_offset :]
 
     def expect(self, cls: type[M]) -> M:
-        """Return the message if it is a ``cls``, or raise ``UnexpectedMessageError``."""
+        """Return the message if it is an instance of ``cls``, or raise ``UnexpectedMessageError``."""
         return expected(self.message, cls)
 
 
@@ -288,7 +288,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         return key, found
 
     def _find(self, api_key: int, known: dict[int, _Known], names: Mapping[int, str]) -> _Known | None:
-        """Return the class for an API key, or ``None``, and cache it."""
+        """Return the class for an API key from the cache ``known``, or ``None`` if the key is unknown."""
         found = known.get(api_key)
         if found is None and api_key in names:
             found = known[api_key] = _Known(self[names[api_key]])
@@ -300,7 +300,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
         """Parse the payload of a request frame. An unknown API key or version is not an error.
 
         The ``message_name`` of a ``DecodeError`` is the name of the header or the body. In both cases, its offset is
-        relative to the start of ``payload``. ``kwire.connection.ConnectionDecoder`` explains ``max_decoded``.
+        relative to the start of ``payload``. See ``kwire.connection.ConnectionDecoder`` for ``max_decoded``.
         """
         if type(payload) is not bytes:
             payload = bytes(payload)
@@ -399,18 +399,18 @@ def _protocol(package: str) -> MessageRegistry:
 
 
 def _request_header(payload: bytes, number: int, policy: Policy) -> tuple[RequestHeader, int]:
-    """Decode a request header like ``RequestHeader.decode_from``, which also handles errors and tolerance."""
+    """Decode a request header. Fall back to ``RequestHeader.decode_from`` for errors and tolerant policies."""
     try:
         header, end = RequestHeader._read(payload, 0, number)
         if end <= len(payload):
             return header, end
-    except Exception:  # decode_from raises or tolerates the error
+    except Exception:  # decode_from raises or tolerates this error
         pass
     return RequestHeader.decode_from(payload, number, policy)
 
 
 def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[ResponseHeader, int]:
-    """Decode a response header like ``ResponseHeader.decode_from``, which also handles errors and tolerance."""
+    """Decode a response header. Fall back to ``ResponseHeader.decode_from`` for errors and tolerant policies."""
     try:
         header, end = ResponseHeader._read(payload, 0, number)
         if end <= len(payload):
@@ -421,7 +421,7 @@ def _response_header(payload: bytes, number: int, policy: Policy) -> tuple[Respo
 
 
 def _framed(header: Message, message: Message, number: int, version: int) -> bytes:
-    """Return the bytes of header and body. ``number`` is the header version, or -1 for an unknown ``version``."""
+    """Return the encoded header and body. ``number`` is the header version, or -1 for an unknown ``version``."""
     if number >= 0:
         try:
             out = BytesWriter()

@@ -44,7 +44,7 @@ def redacted(
 
     The contents of an Envelope are decoded with ``protocol``, or removed if that fails. To decode the contents of an
     EnvelopeResponse, ``request`` must be the request in the corresponding Envelope. If the contents are already
-    decoded, they can be passed as ``inner``. Another decoding would put large messages into memory twice.
+    decoded, they can be passed as ``inner``. Decoding them again would keep large messages in memory twice.
     """
     if name := _WITHIN.get(type(message).__name__):
         message = changed(message, (name,), lambda data: data and _within(protocol, name, data, request, inner))
@@ -63,7 +63,7 @@ def redacted_bytes(
     request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> bytes:
-    """Return ``data`` without the secrets of the message that starts at ``start``, or ``b""`` if it is not decoded.
+    """Return ``data`` without the secrets of the message that starts at ``start``, or ``b""`` without ``message``.
 
     If a message may have secrets, the bytes after it may also be secret and are removed, except after a Fetch
     response without secrets. ``request`` and ``inner`` have the same meaning as for ``redacted``.
@@ -79,8 +79,8 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """Return the places of secrets in a message, as struct paths with rules and their paths from the struct to
-    secrets.
+    """Return the places of secrets in a message: the path of each struct, and by rule, the paths from the struct to
+    its secrets.
     """
     if cls not in _PLACES:
         found: dict[Path, dict[Rule, set[Path]]] = {}

@@ -1,4 +1,4 @@
-"""Message fields as data, with which messages are decoded, printed, described or converted without emitted code.
+"""Message fields as data, for decoding, printing, describing and converting messages without emitted code.
 
 Generated classes have ``Field`` objects in ``FIELDS``. ``present_fields`` resolves them for one version, and ``walk``
 yields all fields of a message and the structs in it. Codecs import this module, so it has very few imports.
@@ -279,7 +279,7 @@ def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Itera
 
 
 def description(cls: type[Struct] | type[ProtocolEnum], name: str = "") -> str:
-    """Return the description of a class, its field ``name``, or the enum member ``name``, or ``""`` if it has none.
+    """Return the description of a class, its field ``name`` or its member ``name``, or ``""`` if there is none.
 
     The descriptions are in the generated package's ``descriptions.json``.
     """

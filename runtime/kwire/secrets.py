@@ -31,7 +31,7 @@ TAGS = "unknown_tags"
 """The attribute for unknown tagged fields. In structs with secrets, these fields may also be secrets."""
 
 FETCHED = "FetchResponse"
-"""The name of the message that has secrets only for one topic."""
+"""Name of the message that has secrets only for the metadata topic."""
 
 HIDDEN = "[hidden]"
 """The replacement for a secret string."""
@@ -92,7 +92,7 @@ def _by_name(config: Any) -> bool:
 
 
 def _by_flag(config: Any) -> bool:
-    """Return whether a broker marked the value as sensitive or did not say."""
+    """Return whether the broker marked the value as sensitive, or did not report its sensitivity."""
     return getattr(config, "is_sensitive", None) is not False
 
 
@@ -161,14 +161,14 @@ CONNECT_SECRETS: Mapping[str, Callable[[int, str], bool]] = {
     "TaskConfig": _of_connector,
     "SessionKey": _of_session,
 }
-"""For Kafka Connect records with secrets in their JSON, functions that return whether a value is a secret, given
-its depth and name."""
+"""Functions that return whether a JSON value is a secret, given its depth and name, by type of Kafka Connect
+record."""
 
 CONNECT_STARTS = (b"connector-", b"task-", b"session-key")
-"""Key prefixes of these records [KIP-507]."""
+"""Key prefixes of Kafka Connect records with secrets [KIP-507]."""
 
 STRUCTS: dict[str, dict[tuple[str, ...], Rule]] = {}
-"""The same paths and rules, by the class name of the struct to which they apply."""
+"""The paths and rules of ``SECRETS``, by the class name of the struct to which they apply."""
 
 for _message, _rules in SECRETS.items():
     for _path, _rule in _rules.items():
@@ -197,7 +197,7 @@ def erased(value: Any) -> Any:
 
 
 def may_contain(message: str, seen: bytes | bytearray) -> bool:
-    """Return whether ``seen``, the first bytes of a message with this name, may contain secrets.
+    """Return whether a message with this name may contain secrets in its first bytes, ``seen``.
 
     In a Fetch response, metadata records follow the name or id of the metadata topic.
     """

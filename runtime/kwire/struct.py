@@ -24,8 +24,8 @@ SHOWN_BYTES = 64
 
 @mypyc_attr(acyclic=True, allow_interpreted_subclasses=True)
 class Struct:
-    """A group of fields as attributes. ``unknown_tags`` preserves unknown tagged fields. Structs are mutable and not
-    hashable."""
+    """A group of fields, stored as attributes. ``unknown_tags`` preserves unknown tagged fields. Structs are mutable
+    and not hashable."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class Struct:
             mine, theirs = getattr(self, slot), getattr(other, slot)
             if mine is None and theirs is None:
                 continue
-            if slot[0] == "_":  # created on first access, but only on one side
+            if slot[0] == "_":  # created on first access, and so far only on one side
                 mine, theirs = getattr(self, slot[1:]), getattr(other, slot[1:])
             if mine != theirs:
                 return False
@@ -63,7 +63,7 @@ class Struct:
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state for copies. A native base class would omit the attributes of an interpreted class."""
+        """Return the state for copies. By default, a native base class omits attributes of an interpreted class."""
         return {slot: getattr(self, slot) for slot in attributes(type(self))}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Kafka's uuids, which are 16 bytes and print in Kafka's notation."""
+"""Kafka's uuids, which consist of 16 bytes and are printed in Kafka's notation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import binascii
 
 
 class Uuid(bytes):
-    """A uuid of sixteen bytes, which equals plain ``bytes`` and can replace them.
+    """A uuid of 16 bytes. It is equal to the same plain ``bytes``, and can be used in their place.
 
     ``str`` returns the notation of Kafka's tools and logs, which is URL-safe base64 without padding, and ``parse``
     reads it. Throughout the protocol, the zero uuid ``ZERO_UUID`` means "none".
@@ -16,7 +16,7 @@ class Uuid(bytes):
 
     @classmethod
     def parse(cls, text: str) -> Uuid:
-        """Return the uuid for a text of 22 characters of URL-safe base64. Raise ``ValueError`` for other text."""
+        """Return the uuid for 22 characters of URL-safe base64. Raise ``ValueError`` for other text."""
         try:
             value = binascii.a2b_base64(text.translate(_FROM_URL) + "==", strict_mode=False)
         except ValueError:
@@ -36,6 +36,6 @@ _TO_URL = str.maketrans("+/", "-_")
 _FROM_URL = str.maketrans("-_", "+/")
 
 ZERO_UUID = Uuid(bytes(16))
-"""The uuid of zeros, which means "none", such as no topic or no directory."""
+"""The all-zero uuid. It means "none", such as no topic or no directory."""
 
 __all__ = ["ZERO_UUID", "Uuid"]

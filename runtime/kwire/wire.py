@@ -1,4 +1,4 @@
-"""Primitives for emitted codecs, for the parts of reading and writing that are not worth inlining.
+"""Primitives for emitted codecs, which cover the parts of reading and writing that are not worth inlining.
 
 Functions read at ``pos`` in ``data`` and return the value, and the new position if it is not obvious. They raise
 ``IndexError``, ``ValueError`` or ``TypeError`` without details, because the caller then decodes again with
@@ -79,7 +79,7 @@ def read_length(data: bytes, pos: i64) -> tuple[i64, i64]:
 
 
 def read_string_length(data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return a length and its end position, like ``read_length``, of at most ``kwire_rules.MAX_STRING`` bytes."""
+    """Return a string length of at most ``kwire_rules.MAX_STRING`` and its end position, like ``read_length``."""
     size, pos = read_length(data, pos)
     if size > MAX_STRING:
         give_up()
@@ -95,7 +95,7 @@ def write_uvarint(out: BytesWriter, value: i64) -> None:
 
 
 def write_string_length(out: BytesWriter, size: i64) -> None:
-    """Write the length of a compact string, for the case that length + 1 needs more than one byte."""
+    """Write the length of a compact string if length + 1 does not fit into one byte."""
     if size > MAX_STRING:
         give_up()
     write_uvarint(out, size + 1)
@@ -217,7 +217,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
 
 
 def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64]:
-    """Return the fields of a tagged section without known tags, and its end position."""
+    """Read a tagged section in which all tags are unknown. Return its fields and its end position."""
     count, pos = read_uvarint(data, pos)
     if count < 0:
         give_up()

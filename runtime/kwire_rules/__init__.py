@@ -49,13 +49,13 @@ INTEGER_RANGES = {
 """The smallest and largest value of each integer type."""
 
 API_VERSIONS = 18
-"""The key of the API that a client calls first, because it does not yet know the broker's versions [KIP-511]."""
+"""API key of ApiVersions. Clients call it first, because they do not yet know the broker's versions [KIP-511]."""
 
 ENVELOPE = 58
-"""The key of the API whose requests contain another request."""
+"""API key of Envelope. Its requests contain another request."""
 
 REFUSED = "refused"
-"""Stands for a version that a broker advertises but for which it closes the connection [KAFKA-18659]."""
+"""Result for a version that the broker advertises but does not accept. It closes the connection [KAFKA-18659]."""
 
 MODEL_NAMES = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}

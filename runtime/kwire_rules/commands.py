@@ -22,8 +22,8 @@ class Commands(click.Group):
 
     @cached_property
     def modules(self) -> Mapping[str, str]:
-        """All commands as ``module:function``, by name. Try ``own`` first, because finding entry points takes a fifth
-        of the time of ``kwire describe``."""
+        """All commands as ``module:function``, by name. Look in ``own`` first, because finding entry points takes a
+        fifth of the time of ``kwire describe``."""
         from importlib.metadata import entry_points
 
         return {**self.own, **{point.name: point.value for point in entry_points(group=self.others)}}
@@ -56,12 +56,12 @@ class Commands(click.Group):
 
 
 def missing(command: str, package: str, library: str | None) -> str:
-    """Return a message about a command whose package lacks a library."""
+    """Return an error message for a command that requires a missing library."""
     return f"{command} needs {library}: pip install 'kwire[{package.removeprefix('kwire_')}]'"
 
 
 def _refusal(name: str, problem: str) -> click.Command:
-    """Return a replacement for a command that cannot be imported. It explains what to install."""
+    """Return a replacement for a command that cannot be imported. The replacement explains what to install."""
 
     def refuse() -> None:
         raise click.UsageError(problem)

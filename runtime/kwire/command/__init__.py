@@ -1,4 +1,4 @@
-"""The ``kwire`` command line, which imports each command when it is called.
+"""The ``kwire`` command line. Each command is imported when it is called.
 
 Other packages add commands through entry points in the group ``kwire.commands``. For example, the commands of
 ``kwire_inspect`` require the extra ``inspect``.

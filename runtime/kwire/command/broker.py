@@ -1,4 +1,4 @@
-"""``kwire broker``: compare what a broker accepts with the known releases."""
+"""``kwire broker``: compare the API versions of a broker with the known releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options and error handling that commands calling a broker share."""
+"""Options and error handling of commands that call a broker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_RESPONSE = 2 << 20
-"""Default maximum size of a response in bytes. As JSON, a response may need 200 times as much."""
+"""Default maximum response size in bytes. Printing it as JSON may use 200 times as much memory."""
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
 EXIT_CODES = """
 exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
@@ -63,7 +63,7 @@ _OPTIONS = (
 )
 """The broker's address, and options for the connection and login.
 
-``--max-response`` stays below 320 MiB, because from there on the first bytes of TLS could be a frame size.
+``--max-response`` stays below 320 MiB, so that the start of a TLS record is never a valid frame size.
 """
 
 

@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 UNKNOWN = 3
 """Exit code for an unknown API, version or record."""
 MAX_LINES = 1_000_000
-"""Maximum number of lines that are printed for all frames together."""
+"""Maximum number of lines printed for all frames together."""
 MAX_UNKNOWN = 100
-"""Maximum number of reasons that are printed for unknown APIs and versions."""
+"""Maximum number of unknown APIs and versions that are explained."""
 MAX_DECODED = 1 << 20
 """Size limit in bytes for printing a message in Kafka's JSON form if it has more than 100,000 values."""
 Titled = Iterator[tuple[str, Trace]]
@@ -168,7 +168,7 @@ class _Printing:
                 self._unreadable = _payload(part) if self._unreadable is None else self._unreadable
             if part.unknown and len(self._unknown) < MAX_UNKNOWN:
                 self._unknown[part.unknown] = None
-            # A span of kind "?" has bytes that could not be read, in a record or elsewhere.
+            # A span of kind "?" contains unreadable bytes.
             self._failed = self._failed or bool(part.error) or any(span.kind == "?" for span in part.spans)
 
     def _json(self, traces: Titled) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -252,7 +252,7 @@ def _record(protocol: MessageRegistry, options: Options) -> Titled:
 
 
 def _traces(protocol: MessageRegistry, options: Options) -> Titled:
-    """Return the trace of each frame, or of the only payload or message, with its title."""
+    """Return the trace of each frame, or of the single payload or message, with its title."""
     how: dict[str, Any] = {
         "policy": POLICIES[options.policy],
         "expand": (
@@ -279,9 +279,9 @@ def _traces(protocol: MessageRegistry, options: Options) -> Titled:
 
 
 def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes], Trace]) -> Titled:
-    """Yield the trace of one payload, or of each frame.
+    """Yield the trace of each frame, or of ``data`` as a single payload if ``framed`` is false.
 
-    ``framed`` selects between the two. If it is ``None``, the sizes in ``data`` decide.
+    If ``framed`` is ``None``, ``data`` is split into frames only if its size fields are consistent.
     """
     if framed is False or (framed is None and not (data and all(map(_is_whole, _frames(data))))):
         yield "", trace_payload(data)

@@ -21,14 +21,14 @@ _TEXT = re.compile(rb"[\s -~]+")
 
 
 MAX_INPUT = 16 << 20
-"""Default input limit in bytes. Tracing a megabyte of small fields takes seconds."""
+"""Default maximum input size in bytes. Tracing a megabyte of small fields takes seconds."""
 
 
 def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPUT) -> bytes:
-    """Return the bytes that ``words`` denote: a file name, hex or base64, or ``-`` or no words for standard input.
+    """Return the bytes given by ``words``, a file name, hex or base64. ``-`` or no words means standard input.
 
     With the coding ``guess``, input that is neither hex nor base64 is treated as raw. Printable text is rejected,
-    because it may be a hex dump with columns but never a frame.
+    because it may be a hex dump with columns but cannot be a frame.
 
     Raises ``ValueError`` if the input is not in ``coding``, or if a file or standard input has more than ``most``
     bytes, and ``OSError`` if the file cannot be read.
@@ -57,7 +57,7 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
     if coding == "raw":
         return data
     if coding != "base64":
-        # regular expressions would need a hundred times the input's memory
+        # regular expressions would use a hundred times as much memory as the input
         digits = data.replace(b"0x", b" ").replace(b"0X", b" ").translate(None, _BETWEEN)
         if len(digits) % 2 == 0 and not digits.translate(None, _DIGITS):
             return bytes.fromhex(digits.decode())
@@ -76,5 +76,5 @@ def _decoded(data: bytes, coding: str, *, typed: bool = False) -> bytes:
 def _is_file(word: str) -> bool:
     try:
         return Path(word).is_file()
-    except OSError:  # the word is hex, too long for a file name
+    except OSError:  # hex that is too long for a file name
         return False

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 MAX_BODY, MAX_VALUES = 16 << 20, 100_000
 """Maximum size of the JSON in bytes, and maximum number of values in a message.
 
-With defaults, an empty object of three bytes becomes a struct of several kilobytes.
+An empty object of three bytes becomes a struct of several kilobytes when defaults are filled in.
 """
 
 
 def json_option(what: str) -> Callable[[Function], Function]:
-    """Return the option ``--json`` for ``what``, a message or a request."""
+    """Return the option ``--json``. ``what`` is the noun in its help: ``message`` or ``request``."""
     return click.option(
         "--json",
         metavar="JSON",
@@ -36,7 +36,7 @@ def json_option(what: str) -> Callable[[Function], Function]:
 
 
 def read_json(text: str) -> Any:
-    """Return the parsed JSON that ``text`` denotes: JSON itself, ``@FILE``, or ``-`` for standard input."""
+    """Return the parsed JSON given by ``text``: JSON itself, ``@FILE``, or ``-`` for standard input."""
     from kwire.client.files import read_small
 
     if text == "-":

@@ -1,4 +1,4 @@
-"""API names as users type them, and names of codes as messages display them."""
+"""Finds APIs by the names that users type, and names the codes in messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def api_key(protocol: MessageRegistry, text: str) -> int:
 
 
 def notes(protocol: MessageRegistry, package: str) -> Note:
-    """Return a function that returns a note on a span's value: an error code's name, an API name or a time."""
+    """Return a function that annotates a span's value with the name of its error code or API, or with its time."""
     try:
         errors: dict[int, str] = {int(code): code.name for code in import_module(f"{package}.errors").ErrorCode}
     except (ImportError, AttributeError):

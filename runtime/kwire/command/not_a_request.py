@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_TRIED = 1 << 20
-"""Maximum size in bytes of a payload that is tried as a response of every API."""
+"""Maximum size, in bytes, of a payload that is tried as a response of every API."""
 MAX_NAMED = 6
-"""Maximum number of APIs that are named, because a short payload fits many of them."""
+"""Maximum number of APIs named in a hint. A short payload fits many of them."""
 
 _CAPTURE = "a packet capture", "use kwire tables"
 _COMPRESSED = "decompress it, or give it to kwire tables if it is a capture or a log"
@@ -53,9 +53,9 @@ def other_file(data: bytes) -> str:
 
 
 def responses(protocol: MessageRegistry, payload: bytes) -> str:
-    """Return a hint on how to decode ``payload`` as a response, which names the APIs that it fits completely.
+    """Return a hint on how to decode ``payload`` as a response of the APIs that it fits completely.
 
-    Return an empty string if it does not fit any.
+    Return an empty string if it does not fit any API.
     """
     found = list(_fitting(protocol, payload)) if len(payload) <= MAX_TRIED else []
     if not found:

@@ -1,4 +1,4 @@
-"""Options and output functions that the commands share."""
+"""Options and output functions shared by the commands."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def format_option(*formats: str) -> Callable[[Function], Function]:
 def number_option(
     name: str, metavar: str, default: int, most: int, kind: type[float], help: str, unit: int = 1
 ) -> Callable[[Function], Function]:
-    """Return an option for a number above 0, up to ``most``, which is multiplied by ``unit``."""
+    """Return an option for a number above 0 and up to ``most``. Its value is multiplied by ``unit``."""
 
     def parsed(context: click.Context, parameter: click.Parameter, text: str) -> float:
         try:
@@ -80,8 +80,8 @@ def put_json(value: object) -> None:
 def put_members(members: Iterable[tuple[str, object]]) -> None:
     """Print named values as members of one JSON object, or a single unnamed value by itself.
 
-    Values are printed in parts as they arrive, because the text of a large value would need more memory than the
-    value.
+    Values are printed in parts as they arrive, because the text of a large value would use more memory than the
+    value itself.
     """
     before, end = "{", "{}\n"
     for name, value in members:

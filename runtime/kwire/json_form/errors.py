@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class JsonFormError(FieldError):
-    """Raised when a value cannot be read from or written as JSON for a message and version.
+    """Raised for a value that cannot be converted from or to JSON for a message and version.
 
-    ``path`` is the location of the value by its names in JSON, such as ``topics[3].partitions[0].records``. It is
+    ``path`` locates the value by JSON names, such as ``topics[3].partitions[0].records``. It is
     empty for the whole message.
     """
 
@@ -31,7 +31,7 @@ class InvalidValueError(Exception):
 
 
 def convert(function: Callable[[Any], Any], value: Any, cls: type[Message], version: int) -> Any:
-    """Return ``function(value)``, and raise its ``InvalidValueError`` as a ``JsonFormError`` for ``cls``.
+    """Return ``function(value)``. Convert an ``InvalidValueError`` to a ``JsonFormError`` for ``cls``.
 
     The error does not quote values of messages that contain secrets.
     """

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 SIZE_NAME = "SizeInBytes"
-"""The suffix of the key for the size of records, which logs contain instead of the records."""
+"""Suffix of the JSON key for the size of records. Logs contain this size instead of the records."""
 
 
 def from_json(cls: type[M], value: Any, version: int, *, empty_records: bool = False) -> M:
-    """Return the message in ``version`` that ``value``, a result of ``json.loads``, represents.
+    """Return the message for ``value``, a result of ``json.loads`` in the form of ``version``.
 
-    If ``value`` only has the size of records (``recordsSizeInBytes``), the records become ``b""`` with
-    ``empty_records``, and are otherwise an error. Raise ``JsonFormError`` with the path of an invalid value. Raise
+    If ``value`` has only the size of records (``recordsSizeInBytes``), raise an error or, with ``empty_records``, set
+    the records to ``b""``. Raise ``JsonFormError`` with the path of an invalid value. Raise
     ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     read: Convert = _struct(cls, valid_version(cls, version), empty_records)  # type: ignore[arg-type]
@@ -91,12 +91,12 @@ def _field(cls: type[Struct], version: int, field: PresentField, empty_records: 
 
 
 def nullable(convert: Convert) -> Convert:
-    """Return a function that converts values other than ``None``."""
+    """Return a function that converts values, and returns ``None`` unchanged."""
     return lambda value: None if value is None else convert(value)
 
 
 def array(convert: Convert, *types: type) -> Convert:
-    """Return a function that converts each element of a value, whose type must be one of ``types``."""
+    """Return a function that converts each element of an array. The array must have one of the ``types``."""
 
     def convert_array(value: Any) -> list[Any]:
         if type(value) not in types:
@@ -113,7 +113,7 @@ def array(convert: Convert, *types: type) -> Convert:
 
 
 def _no_records(empty_records: bool, value: Any) -> bytes:
-    """Return ``b""`` for the size of records that the log omitted."""
+    """Return ``b""`` in place of records, given their size from the log."""
     if size(value) and not empty_records:
         raise InvalidValueError("the log contains only the size of these records")
     return b""

@@ -111,7 +111,7 @@ def _bytes(value: Any) -> bytes:
 
 
 def size(value: Any) -> int:
-    """Return the size in bytes that a log contains instead of the records."""
+    """Return the record size in bytes, which a log contains instead of the records."""
     number: int = READERS["int32"](value)
     if number < 0:
         raise InvalidValueError(f"invalid size {number}")

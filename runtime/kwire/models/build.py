@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=ModelOf[Any])
 
 SIZE_ATTRIBUTE = "_size_in_bytes"
-"""The suffix of the attribute for the size of records that a log omitted."""
+"""Suffix of the attribute for the size of records that a log omitted."""
 
 _BUILDING = threading.RLock()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelField:
-    """A field of the version. ``name`` is its attribute in the model, and ``codec`` is the codec's field."""
+    """A field in one version. ``name`` is the model's attribute name, and ``codec`` is the field in the codec."""
 
     name: str
     codec: PresentField

@@ -23,7 +23,7 @@ Schema = dict[str, Any]
 def without_serializer(core_schema: CoreSchema) -> CoreSchema:
     """Return ``core_schema`` without the model's serializer, which pydantic could not describe in a JSON Schema."""
     twin: Any = {key: value for key, value in core_schema.items() if key != "serialization"}
-    if twin["type"] != "model" and "schema" in twin:  # the schemas of validators contain the model's schema
+    if twin["type"] != "model" and "schema" in twin:  # a validator's schema contains the model's schema
         twin["schema"] = without_serializer(twin["schema"])
     return cast("CoreSchema", twin)
 
@@ -69,7 +69,7 @@ def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
 
 
 def _alternatives(field: ModelField, properties: Schema) -> list[str]:
-    """Return all names of a field in JSON, and add the properties that pydantic omits."""
+    """Return all JSON names of a field, and add properties for the names that pydantic omits."""
     names = list(field.codec.json_names)
     for name in names[1:]:
         properties[name] = properties[field.json_name] | {"deprecated": True}

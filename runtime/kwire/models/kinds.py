@@ -26,9 +26,9 @@ from kwire.uuids import Uuid
 from kwire_rules import INTEGER_RANGES, MAX_STRING, TYPES
 
 WITH_RECORDS = {"records": True}
-"""A serialization context in which records are written as base64 instead of their size."""
+"""Serialization context that writes records as base64 instead of their size."""
 
-# Unlike this, `$` also matches before a final line break in some dialects.
+# `$` would also match before a final line break in some dialects.
 _END = r"(?![\s\S])"
 _BASE64 = rf"^(?:[A-Za-z0-9+/]{{4}})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{{2}}[AEIMQUYcgkosw048]=)?{_END}"
 

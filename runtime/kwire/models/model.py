@@ -30,7 +30,7 @@ from kwire.struct import FieldTags, Struct
 S = TypeVar("S", bound=Struct)
 
 OPTIONAL: Any = None
-"""``None``, typed for type checkers as a default for any attribute."""
+"""``None`` with a type that allows it as the default of any attribute."""
 
 if TYPE_CHECKING:
     from pydantic.functional_validators import ModelWrapValidatorHandler
@@ -67,7 +67,7 @@ class ModelOf(_Typed[S]):
     """The version, or ``None`` in a class for all versions."""
 
     GENERAL: ClassVar[type[ModelOf[Any]] | None] = None
-    """The class for all versions, in a model of one version."""
+    """In a model of one version, the class for all versions."""
 
     LIVE: ClassVar[tuple[ModelField, ...]] = ()
     ABSENT: ClassVar[tuple[AbsentField, ...]] = ()

@@ -65,16 +65,16 @@ class BrokerAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ApiFit:
-    """A broker's API compared with a release. All of these attributes are version ranges.
+    """A broker's API compared with a release. The following attributes are version ranges.
 
     ``offered``
-        the versions that the broker advertises, which are empty if it does not have the API
+        the versions that the broker advertises, empty if it does not have the API
     ``lacks``
         versions that the release advertises but the broker does not
     ``more``
         versions that the broker advertises but the release neither advertises nor accepts
     ``unstable``
-        versions that the broker advertises and that are unstable in the release
+        versions that the broker advertises but that are unstable in the release
     ``refused``
         versions that both advertise but the release refuses [KAFKA-18659]
     """

@@ -24,8 +24,8 @@ class Api:
         none for telemetry APIs unless a plugin for them is configured, and none for the Raft APIs of 2.7, which were
         not yet served [KAFKA-18659, KIP-714, KAFKA-10492].
     ``deprecated``
-        the accepted versions that the release declares deprecated, known since 3.7. Some of them were kept after all,
-        and some versions were removed without prior deprecation.
+        the accepted versions that the release declares deprecated. Releases before 3.7 declare none. Some of
+        these versions were kept after all, and others were removed without prior deprecation.
     ``unstable``
         the versions that are accepted and advertised only if ``unstable.api.versions.enable`` is set
     ``listeners``
@@ -53,11 +53,11 @@ class Api:
         return "refused" if version in self.advertised else "none"
 
     def all_advertised(self, *, unstable: bool) -> range:
-        """Return the advertised versions, with ``unstable`` including unstable versions."""
+        """Return the advertised versions. With ``unstable``, include unstable versions."""
         return _joined(self.advertised, self.unstable) if unstable else self.advertised
 
     def all_accepted(self, *, unstable: bool) -> range:
-        """Return the accepted versions, with ``unstable`` including unstable versions."""
+        """Return the accepted versions. With ``unstable``, include unstable versions."""
         return _joined(self.accepted, self.unstable) if unstable else self.accepted
 
 
@@ -73,7 +73,7 @@ class TaggedField:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One release. ``source`` is the source of its data. The keys of ``apis`` are API keys."""
+    """A release. ``source`` names the source of its data. ``apis`` maps API keys to APIs."""
 
     name: str
     source: str
@@ -99,9 +99,9 @@ def format_range(versions: range) -> str:
 
 
 def parse_versions(versions: Versions) -> range:
-    """Return the range for a ``range``, a text, or a pair of the lowest and highest version.
+    """Return the range for a ``range``, a string, or a pair of the lowest and highest version.
 
-    For text, this is the inverse of ``format_range``.
+    For a string, this is the inverse of ``format_range``.
     """
     if isinstance(versions, range):
         return versions

@@ -1,6 +1,6 @@
-"""The compatibility matrix of a generated package, which describes writing a message of one version in another.
+"""The compatibility matrix of a generated package: the effects of writing a message of one version in another.
 
-According to the schema, a conversion from version a to version b has one of four relations:
+The schema determines the relation of version a to version b in a conversion. There are four relations:
 
 ``same``
     both versions have the same bytes
@@ -12,7 +12,7 @@ According to the schema, a conversion from version a to version b has one of fou
     some values cannot be written, because they set non-ignorable fields that b lacks, or have null in fields that
     must not be null in b. All other values can be written without the ignorable fields that b lacks.
 
-The matrix ignores unknown tagged fields. They can be written in flexible versions only.
+The matrix ignores unknown tagged fields. They can only be written in flexible versions.
 """
 
 from __future__ import annotations

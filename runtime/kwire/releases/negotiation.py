@@ -94,7 +94,7 @@ class Change:
 
 
 def choose(key: int, client: Api | None, broker: Api | None, listener: str | None, *, unstable: bool) -> Choice:
-    """Return the choice for the API with this key. ``client`` or ``broker`` is ``None`` if it lacks the API."""
+    """Return the choice for the API with this key. ``None`` is a side without the API."""
     mine = client.all_accepted(unstable=unstable) if client is not None else NONE
     theirs = broker.all_advertised(unstable=unstable) if broker is not None else NONE
     version: int | None = None

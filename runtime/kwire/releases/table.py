@@ -65,7 +65,7 @@ class Releases(Mapping[str, Release]):
         return isinstance(name, str) and self._known(name) is not None
 
     def _known(self, name: str) -> str | None:
-        """Return the full name of a known release, given its name or its line, or ``None``."""
+        """Return the full name of a release, given its name or its line, or ``None`` if it is unknown."""
         if name in self._sources:
             return name
         line = [known for known in self._sources if known.startswith(f"{name}.") or name.startswith(f"{known}.")]
@@ -121,7 +121,7 @@ class Releases(Mapping[str, Release]):
         return fit(broker, self._releases, self._name)
 
     def of(self, broker: BrokerAnswer) -> Release:
-        """Return a broker as a release, named by its address.
+        """Return a broker as a release, named after its address.
 
         It is assumed to accept the versions that ``negotiate`` describes, and to deprecate the same versions as the
         closest release.
@@ -140,7 +140,7 @@ class Releases(Mapping[str, Release]):
     def _peer(self, side: object, *, announced: bool) -> Mapping[int, Api]:
         """Return the APIs of one side by API key.
 
-        With ``announced``, its ranges are the advertised versions, and it may accept fewer.
+        With ``announced``, the ranges are advertised versions, of which the peer may accept fewer.
         """
         if isinstance(side, str):
             return self[side].apis
