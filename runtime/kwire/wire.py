@@ -29,7 +29,7 @@ def give_up() -> NoReturn:
 
 
 def checked(value: Any) -> Any:
-    """Return the ``value`` of a setter unless it is ``None``. In native code, the assignment checks its type."""
+    """Return the ``value`` passed to a setter. Raise ``TypeError`` for ``None``. Native code checks other types."""
     if value is None:
         raise TypeError("expected a struct, got None")
     return value
@@ -95,7 +95,7 @@ def write_uvarint(out: BytesWriter, value: i64) -> None:
 
 
 def write_string_length(out: BytesWriter, size: i64) -> None:
-    """Write the length of a compact string if length + 1 does not fit into one byte."""
+    """Write the length of a compact string, which must be too large for a single byte."""
     if size > MAX_STRING:
         give_up()
     write_uvarint(out, size + 1)
