@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from kwire.client.client import Client
 
 CONTROLLERS = 2
-"""The endpoint type with which a controller answers DescribeCluster [KIP-919]."""
+"""The endpoint type in a DescribeCluster request to a controller [KIP-919]."""
 
 
 async def ask(client: Client) -> BrokerAnswer:
-    """Return the versions and features from the broker's ApiVersions response, and the cluster's id and nodes.
+    """Return the API versions and features that a broker supports, and the id and nodes of its cluster.
 
-    The id and nodes come from Metadata, or from DescribeCluster for a controller, which does not support Metadata. If
-    neither is supported, the id is ``None`` and ``nodes`` is empty.
+    The id and nodes come from a Metadata request or, for a controller, which does not support Metadata, from
+    DescribeCluster. If neither is supported, the id is ``None`` and ``nodes`` is empty.
     """
     announced = client.api_versions
     supported = {feature.name: (feature.min_version, feature.max_version) for feature in announced.supported_features}

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_TEXT = 1000
-"""Maximum number of characters of a broker's text in an error message."""
+"""Maximum length of a broker's text in an error message, in characters."""
 MAX_RESPONSE = 16 << 20
-"""The default maximum size of a response in bytes. A hostile broker can make a client use a multiple of this size in
+"""Default maximum size of a response in bytes. A hostile broker can make a client use several times as much
 memory."""
 
 DEFAULT_PORT = 9092
 UNSUPPORTED_VERSION, ILLEGAL_SASL_STATE = 35, 34
 
 HTTP_SECONDS = 5.0
-"""Maximum time in seconds for a silent server to show that it speaks HTTP."""
+"""Maximum time to wait for a silent server to answer an HTTP request, in seconds."""
 _FAILURES = (OSError, UnicodeError, DecodeError)
 _ADDRESS = re.compile(r"(?:\[([^\]]+)\]|([^:\[\]]+))(?::([0-9]{1,5}))?")
 _HEAD = b"HEAD / HTTP/1.0\r\n\r\n"
@@ -56,11 +56,11 @@ async def connect(
     timeout: float = 30.0,
     max_response: int = MAX_RESPONSE,
 ) -> Client:
-    """Return a client that is connected, has negotiated versions and has logged in, all within ``timeout`` seconds.
+    """Return a client that has connected, negotiated versions and logged in within ``timeout`` seconds.
 
     ``timeout`` is also the default timeout of each call. ``max_response`` is the maximum size of a response in bytes.
     Raise ``BrokerError`` with the reason if the connection fails, and ``AuthenticationError`` if the login fails.
-    Raise ``SecurityError`` before sending anything if a password or token would be sent in clear text.
+    Raise ``SecurityError`` before sending anything if the login would send a password or token in clear text.
     """
     security = security or Security()
     security.check(host)
@@ -88,7 +88,7 @@ async def connect(
 
 
 class Client:
-    """A connection to a broker, made by ``connect``. Leaving an ``async with`` block closes it."""
+    """A connection to a broker, opened by ``connect``. Leaving an ``async with`` block closes it."""
 
     def __init__(
         self,
@@ -119,21 +119,21 @@ class Client:
 
     @property
     def versions(self) -> dict[int, range]:
-        """The versions that the broker offers, by API key."""
+        """The ranges of versions that the broker supports, by API key."""
         return self._connection.ranges
 
     async def close(self) -> None:
         """Close the connection. Closing it again has no effect."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            writer.transport.abort()  # nothing is left to send, whether or not the broker has answered
+            writer.transport.abort()  # no bytes are left to send, even if a response is still expected
             with suppress(OSError):
                 await writer.wait_closed()
 
     def version(self, request: type[Message]) -> int:
         """Return the highest version of a request that both sides support.
 
-        Raise ``NoCommonVersionError`` if they share none.
+        Raise ``NoCommonVersionError`` if there is no such version.
         """
         return self._connection.version(request)
 
@@ -142,10 +142,10 @@ class Client:
     ) -> ResponseEvent:
         """Send a request and return its response.
 
-        ``version`` defaults to the newest version that both sides know. ``timeout`` is in seconds and defaults to the
-        timeout given to ``connect``. Raise ``BrokerError`` and close the connection if no response arrives. Raise
-        ``DecodeError`` if the response cannot be decoded. Raise ``EncodeError`` if the request cannot be encoded, has
-        no response, or names a topic without its id in a version that only has topic ids.
+        ``version`` defaults to the highest version that both sides support. ``timeout`` is in seconds and defaults to
+        the timeout given to ``connect``. Raise ``BrokerError`` and close the connection if no response arrives. Raise
+        ``DecodeError`` if the response cannot be decoded. Raise ``EncodeError`` if the request cannot be encoded,
+        expects no response, or has a topic name but no topic id in a version with only topic ids.
         """
         name = type(request).__name__
         if version is None:
@@ -182,7 +182,7 @@ class Client:
                 why = reason(error, tls=False, seconds=seconds)
                 raise BrokerError(f"{self.address}: {name}: {why}") from None
             raise
-        except BaseException:  # The call was cancelled, so the response would be unexpected.
+        except BaseException:  # The call was cancelled, so its response would be mistaken for the next response.
             await self.close()
             raise
         await self.close()
@@ -194,8 +194,8 @@ class Client:
         return "A TLS port and a broker before 0.10 do this" if not self._tls else "A broker before 0.10 does this"
 
     async def _negotiate(self) -> None:
-        """Send ApiVersions, and send it again in an older version if the broker requires it [KIP-511, KAFKA-WIRE
-        6]."""
+        """Send an ApiVersions request, and repeat it in an older version if the broker requires that [KIP-511,
+        KAFKA-WIRE 6]."""
         request: Any = self.protocol["ApiVersionsRequest"]
         question = request(client_software_name="kwire", client_software_version=__version__)
         answer: Any = (await self.call(question, request.VALID_VERSIONS[-1])).message
@@ -209,8 +209,8 @@ class Client:
         self.api_versions = answer
 
     async def _login(self, sasl: Sasl) -> None:
-        """Log in. Tokens are sent in SaslAuthenticate requests, or bare if the broker does not support these
-        [KAFKA-WIRE 9]."""
+        """Log in. Tokens are sent in SaslAuthenticate requests, or without a header if the broker does not support
+        them [KAFKA-WIRE 9]."""
         handshake: Any = self.protocol["SaslHandshakeRequest"]
         bare = self.protocol["SaslAuthenticateRequest"].API_KEY not in self.versions
         agreed: Any = (await self.call(handshake(mechanism=sasl.mechanism), 0 if bare else None)).message
@@ -244,14 +244,14 @@ class Client:
     async def _bare(self, token: bytes) -> bytes:
         try:
             answer = await self._exchange(self._connection.send_token(token), "the login")
-        except BrokerError:  # such old brokers give no reason
+        except BrokerError:  # brokers this old do not give a reason
             raise AuthenticationError("refuses the login") from None
         assert isinstance(answer, SaslToken)
         return answer.data
 
 
 async def _is_http(host: str, port: int) -> bool:
-    """Return whether a silent port belongs to an HTTP server that waits for a complete line."""
+    """Return whether a silent port belongs to an HTTP server, which waits for a complete line."""
     with suppress(OSError):
         async with asyncio.timeout(HTTP_SECONDS):
             reader, writer = await open_connection(host, port)

@@ -1,4 +1,4 @@
-"""Errors of a client, and reasons for failed connections that help users correct them."""
+"""Client errors, and explanations of failed connections that help users fix them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ from kwire.connection.detect import sniff_protocol
 from kwire.errors import DecodeError, KwireError
 
 MAX_RESPONSE = 300 << 20
-"""The highest allowed limit of a response in bytes. From 320 MiB on, the first bytes of TLS could be a size."""
+"""Upper bound for the maximum size of a response, in bytes. The first bytes of TLS look like a size of at least 320
+MiB."""
 
 
 class BrokerError(KwireError):
-    """The broker cannot be reached, does not answer, or does not speak Kafka as asked. The connection is closed."""
+    """The broker cannot be reached, does not answer, or does not speak the Kafka protocol as expected. The connection
+    is closed."""
 
 
 class AuthenticationError(BrokerError):
-    """The broker refuses the login, or cannot prove that it knows the password."""
+    """The broker rejects the login, or cannot prove that it knows the password."""
 
 
 class SecurityError(KwireError, ValueError):
-    """A TLS or SASL setting is invalid, or this client does not support it."""
+    """A TLS or SASL setting is invalid or not supported by this client."""
 
 
 def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
-    """Return the reason why a connection failed, without the address. ``tls`` says whether the client used TLS."""
+    """Return the reason for a failed connection, without the address. ``tls`` says whether the client used TLS."""
     match error:
         case DecodeError(message_name="frame"):
             return other_protocol(error.data) or _size(error)
@@ -53,7 +55,8 @@ def reason(error: BaseException, *, tls: bool, seconds: float) -> str:
 
 
 def _size(error: DecodeError) -> str:
-    """Return the reason why a frame is not read: the response is too large for the client, or its size is invalid."""
+    """Return the reason for rejecting a frame. Either the response is too large for the client, or its size is
+    invalid."""
     if 0 < int.from_bytes(error.data[:4], "big", signed=True) <= MAX_RESPONSE:
         return f"answers with {error.reason}: raise --max-response, or in Python max_response"
     return f"does not speak Kafka: {error.reason}"

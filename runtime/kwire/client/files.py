@@ -1,4 +1,4 @@
-"""Reading files with settings, passwords, tokens and certificates."""
+"""Reading files that contain settings, passwords, tokens or certificates."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ import stat
 from pathlib import Path
 
 MAX_FILE = 4 << 20
-"""Maximum size of a file in bytes. The largest files are certificate lists of a quarter of a megabyte."""
+"""Maximum size of a file in bytes. The largest files in practice are certificate bundles of a quarter of a
+megabyte."""
 
 
 def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:
-    """Return the bytes of a file or of a pipe, such as a password manager provides.
+    """Return the contents of a file or a pipe, which a password manager may provide.
 
-    Raise ``OSError`` for a device or for more than ``most`` bytes.
+    Raise ``OSError`` if it is a device or has more than ``most`` bytes.
     """
     with Path(path).open("rb") as file:
         if not stat.S_ISREG(mode := os.fstat(file.fileno()).st_mode) and not stat.S_ISFIFO(mode):

@@ -17,10 +17,10 @@ async def open_connection(
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to the first address of a host that accepts a connection, and return its reader and writer.
 
-    Raise the last ``OSError`` if no address accepts one. Unlike ``asyncio.open_connection``, this function leaves no
-    thread for which ``asyncio.run`` has to wait.
+    Raise the last ``OSError`` if no address does. Unlike ``asyncio.open_connection``, this function leaves no thread
+    for which ``asyncio.run`` has to wait.
     """
-    if not 0 < port < 1 << 16:  # the system would take it modulo 65536
+    if not 0 < port < 1 << 16:  # the operating system would reduce it modulo 65536
         raise OSError(f"{port} is not a port")
     problem = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in await _addresses(host, port):
@@ -46,7 +46,7 @@ async def _connected(end: socket.socket, address: Any) -> socket.socket:
 async def _addresses(host: str, port: int) -> list[Any]:
     """Return the addresses of a host.
 
-    The lookup may take minutes, so it runs on a thread that can be abandoned.
+    The lookup may take minutes, so it runs in a thread that can be abandoned.
     """
     loop = asyncio.get_running_loop()
     found: asyncio.Future[list[Any]] = loop.create_future()

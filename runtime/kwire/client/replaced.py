@@ -1,4 +1,4 @@
-"""Checking for fields that a version replaces, such as a topic name replaced by a topic id."""
+"""Checking for values of fields that a version replaces, such as topic names, which topic ids replace."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
 
 
 def check_replaced(message: Message, version: int) -> None:
-    """Raise ``EncodeError`` if ``version`` would drop a value whose replacement is not set.
+    """Raise ``EncodeError`` if encoding in ``version`` would drop a value whose replacement is not set.
 
-    The replacements of a dropped field are the fields of its struct that were added in the version after its last
-    version. Encoding does not reject the value, because the field is ignorable. The peer would see the defaults of
-    the replacements.
+    A dropped field is replaced by the fields of its struct that were added in the version after its last version.
+    Because the field is ignorable, encoding would not fail, and the peer would see the defaults of the replacements.
     """
     for path, field, others in _lost(message, valid_version(type(message), version), ""):
         reason = f"version {version} drops this field: set {' or '.join(other.name for other in others)} instead"
@@ -37,7 +36,7 @@ def _lost(struct: Struct, version: int, path: str) -> Iterator[tuple[str, Field,
         value = getattr(struct, field.name)
         if field.is_array:
             for number, item in enumerate(value or ()):
-                if isinstance(item, struct_class(cls, field) or ()):  # else encoding reports it
+                if isinstance(item, struct_class(cls, field) or ()):  # encoding reports other types
                     yield from _lost(item, version, f"{path}{field.name}[{number}].")
         elif isinstance(value, struct_class(cls, field) or ()):
             yield from _lost(value, version, f"{path}{field.name}.")

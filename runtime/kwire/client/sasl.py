@@ -1,4 +1,4 @@
-"""The client side of SASL, with mechanisms as generators of tokens [RFC 4616, 5802, 7628]."""
+"""The client side of SASL. Each mechanism is a generator of tokens [RFC 4616, 5802, 7628]."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from kwire.client.errors import AuthenticationError, SecurityError
 from kwire.client.files import read_small
 
 Conversation = Generator[bytes, bytes, None]
-"""Yields the tokens to send and receives the answers. It ends when the server has proved its identity."""
+"""A generator that yields the tokens to send and receives the answers. It ends once the server has proved its
+identity."""
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
 IN_CLEAR = {"PLAIN": "password", "OAUTHBEARER": "token"}
-"""Mechanisms that need TLS, with the secret that each sends in clear text."""
+"""Mechanisms that need TLS because they send a secret in clear text, and the kind of secret."""
 
 ITERATIONS = range(4096, 1_000_001)
-"""The numbers of iterations that SCRAM servers may request. Fewer iterations would expose the password [RFC 7677, 4].
-More iterations would take seconds.
+"""Iteration counts that SCRAM servers may request. Lower counts would expose the password [RFC 7677, 4]. Higher
+counts would take seconds.
 """
 
 _CHALLENGE = re.compile(r"r=([!-+\--~]+),s=([A-Za-z0-9+/=]+),i=([0-9]{1,9})(?:,.*)?")
@@ -36,7 +37,8 @@ class Sasl:
     """The settings of a login with PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER.
 
     OAUTHBEARER requires a ``token``, or a ``token_file`` that is read at each login, and accepts ``extensions``
-    [KIP-342]. With ``by_token``, SCRAM uses the id and hmac of a delegation token as user name and password [KIP-48].
+    [KIP-342]. With ``by_token``, the user name and password for SCRAM are the id and HMAC of a delegation token
+    [KIP-48].
     """
 
     mechanism: str
@@ -59,7 +61,7 @@ class Sasl:
     def conversation(self) -> Conversation:
         """Return the client's side of a login as a generator of tokens.
 
-        It raises ``AuthenticationError`` if the server violates the mechanism.
+        The generator raises ``AuthenticationError`` if the server rejects the login or gives an invalid answer.
         """
         if self.mechanism == "PLAIN":
             return self._plain()
@@ -75,7 +77,7 @@ class Sasl:
         pairs = {"auth": f"Bearer {token}", **self.extensions}
         problem = yield "\1".join(["n,,", *(f"{name}={value}" for name, value in pairs.items()), "\1"]).encode()
         if problem:
-            yield b"\1"  # the server waits for it before it ends the login
+            yield b"\1"  # the server waits for this byte before it ends the login
             raise AuthenticationError(f"the broker refuses the token: {problem.decode(errors='replace')}")
 
     def _scram(self, algorithm: str) -> Conversation:
@@ -98,7 +100,7 @@ class Sasl:
 
 
 def scram_proofs(algorithm: str, salted: bytes, signed: str) -> tuple[bytes, bytes]:
-    """Return the proofs of client and server that they know the ``salted`` password, in Base64 [RFC 5802, 3]."""
+    """Return the client's and the server's proofs that they know the ``salted`` password, in Base64 [RFC 5802, 3]."""
     client_key, server_key = (hmac.digest(salted, f"{side} Key".encode(), algorithm) for side in ("Client", "Server"))
     signature = hmac.digest(hashlib.new(algorithm, client_key).digest(), signed.encode(), algorithm)
     proof = bytes(one ^ other for one, other in zip(client_key, signature, strict=True))

@@ -29,9 +29,10 @@ _JAAS = re.compile(rf"\s*[\w.$]+\s+\w+((?:\s+{_OPTION})*)\s*;\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """The security settings of a connection. Without ``tls``, it is in plain text. Without ``sasl``, it has no login.
+    """The security settings of a connection. Without ``tls``, it is not encrypted. Without ``sasl``, the client does
+    not log in.
 
-    PLAIN passwords and tokens are sent to other machines only over TLS, unless ``plaintext_login`` is set.
+    Unless ``plaintext_login`` is set, PLAIN passwords and tokens are only sent to other machines over TLS.
     """
 
     tls: ssl.SSLContext | None = None
@@ -40,7 +41,7 @@ class Security:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str], token_file: str | Path | None = None) -> Security:
-        """Return the settings of a Java client from ``security.protocol``, ``sasl.*`` and ``ssl.*``.
+        """Return the settings in the ``security.protocol``, ``sasl.*`` and ``ssl.*`` properties of a Java client.
 
         Other properties are ignored. OAUTHBEARER requires ``token_file`` or a token endpoint URL with the scheme
         ``file``, because this client does not request tokens. ``SASL_PLAINTEXT`` sets ``plaintext_login``, because it
@@ -57,14 +58,14 @@ class Security:
         )
 
     def exposed(self, host: str) -> str:
-        """Return which secret a login at this host would send in clear text: ``password``, ``token`` or an empty
+        """Return which secret a login at this host would send in clear text (``password`` or ``token``), or an empty
         string."""
         in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
         return "" if self.tls or _is_loopback(host) else in_clear
 
     def warning(self, host: str, config: str) -> str:
-        """Return a warning if the properties file ``config`` asks for a login in clear text at this host, else
-        ``""``."""
+        """Return a warning if the properties file ``config`` asks for a login in clear text at this host. Otherwise
+        return ``""``."""
         secret = self.exposed(host)
         text = f"the {secret} is sent to {host} in clear text, as security.protocol in {config} allows"
         return text if secret else ""
@@ -86,7 +87,8 @@ def _is_loopback(host: str) -> bool:
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
-    """Return the settings in a Java properties file, which is in ISO 8859-1 with escapes and continued lines."""
+    """Return the settings in a Java properties file, which is encoded in ISO 8859-1 and may have escapes and
+    continued lines."""
     properties, continued = {}, ""
     for line in [*re.split(r"\r\n|\r|\n", read_small(path).decode("latin-1")), ""]:
         line = continued + line.lstrip(" \t\f")
@@ -97,7 +99,7 @@ def read_properties(path: str | Path) -> dict[str, str]:
             continued = line[:-1]
             continue
         pair = _PAIR.fullmatch(line)
-        assert pair is not None  # it matches everything
+        assert pair is not None  # the pattern matches any line
         properties[_unescaped(pair[1])] = _unescaped(pair[2])
     return properties
 
@@ -111,7 +113,7 @@ def tls_context(
     key_password: str | None = None,
     check_hostname: bool = True,
 ) -> ssl.SSLContext:
-    """Return a context for TLS 1.2 and newer, from PEM files.
+    """Return a context for TLS 1.2 and newer with the certificates in PEM files.
 
     ``ca`` or ``ca_text`` replaces the certificates that the system trusts. ``certificate`` is the file of the
     client's certificate chain, for brokers that request it. It also contains the key unless ``key`` is given. Raise
@@ -123,8 +125,8 @@ def tls_context(
         context = ssl.create_default_context(cafile=ca, cadata=ca_text)
         context.check_hostname = check_hostname
         if certificate is not None:
-            context.load_cert_chain(certificate, key, key_password or "")  # None would prompt the user
-    except (OSError, ValueError) as error:  # errors of ssl are OSErrors too
+            context.load_cert_chain(certificate, key, key_password or "")  # with None, OpenSSL would prompt
+    except (OSError, ValueError) as error:  # ssl.SSLError is an OSError too
         what = f"{key or certificate}: the certificate or its key is missing, or the key password is wrong"
         raise SecurityError(what if certificate is not None else f"no PEM certificates: {error}") from None
     return context
@@ -159,7 +161,7 @@ def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
 
     if "ssl.keystore.key" not in properties:
         return context(get("ssl.keystore.location"))
-    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read it.
+    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read them.
         file = Path(folder, "key.pem")
         file.write_text(f"{properties['ssl.keystore.key']}\n{get('ssl.keystore.certificate.chain', '')}\n")
         try:

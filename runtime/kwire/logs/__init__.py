@@ -1,4 +1,4 @@
-"""Reading the files of brokers: log segments, metadata snapshots, data directories and records of internal topics.
+"""Reading a broker's files: log segments, metadata snapshots, data directories and records of internal topics.
 
 ``decode_record`` decodes one record of an internal topic from any source. ``LogSegment`` and ``scan`` read files.
 ``internal_records`` does both, and ``committed_offsets`` returns the offsets that groups committed. ``embedded``

@@ -1,6 +1,6 @@
 """The topics in which Kafka Connect stores connectors, offsets and states. Keys are text, and values are JSON.
 
-Users can choose the names of these topics, so only usual names are recognised, such as ``connect-configs``,
+Users choose the names of these topics, so only common names are recognised, such as ``connect-configs``,
 ``docker-connect-offsets`` and ``connect-cluster-status``, or ``mm2-configs.A.internal`` for MirrorMaker 2. The key
 formats come from Kafka's classes ``KafkaConfigBackingStore``, ``KafkaStatusBackingStore`` and
 ``OffsetStorageWriter``.
@@ -43,17 +43,18 @@ KEYS: Mapping[str, Mapping[str, str]] = {
         "TopicStatus": "status-topic-",
     },
 }
-"""The names of records and the prefixes of their keys, by kind of topic."""
+"""The name and key prefix of each record type, by kind of topic."""
 
 
 @lru_cache(256)
 def connect_topic(topic: str) -> str:
-    """Return the kind of a topic by its name, as a key of ``KEYS``, or an empty string for other topics."""
+    """Return the kind of a topic, which is a key of ``KEYS``, or an empty string if it is not a topic of Kafka
+    Connect."""
     return next((kind for kind, pattern in PATTERNS.items() if re.fullmatch(pattern, topic)), "")
 
 
 def connect_record(kind: str, key: bytes) -> str | None:
-    """Return the name of the record with this key, or ``None`` if the key is unknown in this kind of topic."""
+    """Return the name of the record type with this key, or ``None`` if the key is unknown in this kind of topic."""
     exact = {"session-key"}
     for name, start in KEYS[kind].items():
         if key.startswith(start.encode()) and (start not in exact or key == start.encode()):
@@ -62,9 +63,9 @@ def connect_record(kind: str, key: bytes) -> str | None:
 
 
 def secrets_of(kind: str, name: str | None) -> Rule | None:
-    """Return the rule for secrets in the value of a record, or ``None`` if it has no secrets.
+    """Return the rule that marks secrets in the value of a record, or ``None`` if it has no secrets.
 
-    Only configurations, and unknown records in topics with configurations, contain secrets.
+    Only configurations contain secrets. Unknown records in configuration topics may also contain secrets.
     """
     if kind != CONFIGS:
         return None
@@ -72,7 +73,7 @@ def secrets_of(kind: str, name: str | None) -> Rule | None:
 
 
 def read_key(kind: str, key: bytes) -> JsonText:
-    """Return the key, which is JSON in a topic with offsets and plain text in other topics.
+    """Return the key, which is JSON in an offsets topic and plain text in other topics.
 
     Raise ``DecodeError`` if it is invalid.
     """

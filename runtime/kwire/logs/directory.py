@@ -67,12 +67,13 @@ def internal_records(
     limit: int | None = None,
     policy: Policy = STRICT,
 ) -> Iterator[LoggedRecord]:
-    """Yield all records of an internal topic's partition from its folder, or from a ``.log`` or ``.checkpoint`` file.
+    """Yield all records in a partition of an internal topic, read from its folder or a ``.log`` or ``.checkpoint``
+    file.
 
-    The topic comes from the folder's name unless ``topic`` is given. In a folder, only segments are read, because
-    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``. With a list of ``errors``, it is
-    skipped and its error is added to the list. Invalid record contents do not raise, as ``InternalRecord`` explains.
-    ``limit`` and ``policy`` are as in ``kwire.records.read_batches`` and ``decode_record``.
+    ``topic`` defaults to the topic in the folder's name. In a folder, only segments are read, because checkpoints
+    repeat their contents. A corrupt batch raises ``DecodeError``. With a list of ``errors``, it is skipped and its
+    error is added to the list. Invalid record contents do not raise an error (see ``InternalRecord``). ``limit`` and
+    ``policy`` are as in ``kwire.records.read_batches`` and ``decode_record``.
     """
     for segment in _segments(Path(path)):
         name = topic or segment.topic
@@ -88,10 +89,11 @@ def internal_records(
 
 
 def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
-    """Return the ProducerSnapshot in a file. Raise ``DecodeError`` if it is invalid or its version is unknown.
+    """Return the ProducerSnapshot message in a file. Raise ``DecodeError`` if it is invalid or its version is
+    unknown.
 
-    Brokers save a ``.snapshot`` file for each partition, so that they need not read the log after a restart.
-    ``verify`` says whether to verify its CRC-32C.
+    Brokers save ``.snapshot`` files for each partition, so that they do not have to read the log after a restart.
+    ``verify`` says whether to verify the CRC-32C of the file.
     """
     data = Path(path).read_bytes()
     version, start = read_int16(data, 0)

@@ -28,10 +28,10 @@ MESSAGES: dict[str, dict[str, str]] = {
     "connect": {SUBSCRIPTION: "ConnectMemberMetadata", ASSIGNMENT: "ConnectMemberAssignment"},
     "consumer": {SUBSCRIPTION: SUBSCRIPTION, ASSIGNMENT: ASSIGNMENT},
 }
-"""The messages of each protocol type, by the name of the consumer message that they correspond to."""
+"""The messages of each protocol type, by the name of the corresponding consumer message."""
 
 USER_DATA = {"cooperative-sticky": "CooperativeStickyAssignorUserData", "sticky": "StickyAssignorUserData"}
-"""The message in the user data of a subscription, by assignor. No version precedes it."""
+"""The message in the user data of a subscription, by assignor. It is not preceded by a version."""
 
 _NAMES_OF_ASSIGNORS = ("name", "protocol_name", "protocol", "protocol_data")
 
@@ -47,13 +47,13 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("groups[].members[].member_assignment", ASSIGNMENT),
     ),
 }
-"""The fields that contain an embedded message, by outer message, and the name of this message for a consumer."""
+"""The fields that contain embedded messages, by outer message, each with the name of the consumer message."""
 
 
 @dataclass(slots=True, repr=False)
 class Embedded:
-    """A message in the bytes field at ``path`` of another message. If it cannot be decoded, ``message`` is ``None``
-    and ``reason`` says why."""
+    """A message in the bytes field at ``path`` of another message. If decoding fails, ``message`` is ``None`` and
+    ``reason`` says why."""
 
     path: str
     raw: bytes
@@ -69,8 +69,8 @@ class Embedded:
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
     """Return all subscriptions and assignments in a message, and the user data of assignors in ``USER_DATA``.
 
-    Groups with other protocol types are skipped, and so are empty fields, such as the assignment of a member without
-    partitions. Messages without a protocol type, such as JoinGroup responses before version 7, are treated as
+    Groups with other protocol types are skipped. Empty fields are also skipped, such as the assignment of a member
+    without partitions. Messages without a protocol type, such as JoinGroup responses before version 7, are treated as
     consumer messages.
     """
     found = []
@@ -129,7 +129,7 @@ def _decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, pol
 
 
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
-    """Return the version and the message.
+    """Return the version and the message in ``data``.
 
     A version above the known versions only adds fields at the end, which are ignored.
     """
@@ -142,8 +142,8 @@ def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -
 
 
 def _walk(value: object, pattern: str, path: str, kind: str, assignor: str) -> Iterator[tuple[str, bytes, str, str]]:
-    """Yield the path, bytes, protocol type and assignor of each field that matches ``pattern``. In a pattern, ``[]``
-    stands for each element of a list."""
+    """Yield the path, bytes, protocol type and assignor of each field that matches ``pattern``, in which ``[]``
+    matches every element of a list."""
     kind = getattr(value, "protocol_type", None) or kind
     if kind not in MESSAGES or getattr(value, "protocol_type", None) == "":
         return

@@ -1,10 +1,10 @@
 """Finding the intact batches of a segment and the damage between them.
 
 The bytes of a file are divided into ``Extent``s: batches with correct checksums, and damage. Their boundaries depend
-only on the file, so readers of different splits agree. The next batch is expected at the end of an intact batch. If
-no batch begins there, everything up to the next intact batch is damage. The size in a damaged header is not used,
-because it may be wrong. (If the values of a damaged batch are themselves record batches, they are also found, after
-the damage is reported.)
+only on the file, so readers of different splits find the same extents. The next batch is expected at the end of an
+intact batch. If no batch begins there, everything up to the next intact batch is damage. The size in a damaged header
+is not used, because it may be wrong. (If the values in a damaged batch are record batches themselves, these are also
+found, after the damage is reported.)
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ from kwire.logs.window import BLOCK, CRC, HEAD, WINDOW, Window, checksums
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, MAGIC, MIN_SIZE, OVERHEAD
 
 LOOK_BACK = 64
-"""Maximum number of batches before a split that are searched for an intact batch. If none is intact, all batches are
-verified."""
+"""Maximum number of batches before a split that are searched for an intact batch. If none of them is intact, all
+batches are verified."""
 
 _OFFSETS = Struct(">q15xi")
 """The base offset and the last offset delta in magic 2."""
 _CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})\x02(?=.{4}\x00[\x00-\x7f][\x00-\x7f])")
-"""Matches magic 2 in a possible header, which has a valid size, attributes without unassigned bits, and a last offset
-delta that is not negative."""
+"""Matches magic 2 in a possible batch header, with a valid size, no unassigned attribute bits and a last offset delta
+that is not negative."""
 _OLD_CANDIDATE = re.compile(b"(?s)(?<=[\x00-\x06].{7})(?<!\x00{4}.{4})[\x00-\x02]")
-"""Matches any magic after a valid size that is not zero, because damage is often a run of zeros."""
+"""Matches any magic in a header with a valid size. The size must not be zero, because damage is often a run of
+zeros."""
 
 
 class Extent(NamedTuple):
-    """A range of bytes in a file. It is an intact batch unless ``reason`` explains the damage. ``unfinished`` is true
-    if it may be a batch still being written, because the file ends within the batch.
+    """A range of bytes in a file. It is an intact batch if ``reason`` is ``None``, and damaged otherwise.
+    ``unfinished`` is true if the file ends within it, so it may be a batch that is still being written.
     """
 
     position: int
@@ -46,14 +47,14 @@ class Extent(NamedTuple):
 
 
 Skip = Callable[[memoryview, int], bool]
-"""Returns whether a batch of magic 2 is not needed, given its header and position."""
+"""Returns whether to skip a batch of magic 2, given its header and position."""
 
 
 def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Extent]:
     """Yield all extents that begin at ``start`` or later, in order.
 
-    ``position`` is 0 or the position of an intact batch, from which reading starts. Zeros at the end of a file, as
-    ``log.preallocate`` leaves, are omitted.
+    ``position`` is 0 or the position of an intact batch, from which reading starts. Zeros at the end of a file due to
+    ``log.preallocate`` are omitted.
 
     Batches to ``skip`` are not verified if the next batch has the expected offset.
     """
@@ -110,7 +111,7 @@ def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
 
 
 def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the position and size of consecutive intact batches, and ``True`` because all of them are wanted.
+    """Yield the position and size of consecutive intact batches, each with ``True`` because all batches are wanted.
 
     The checks are inlined, because this loop is hot.
     """
@@ -140,8 +141,8 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
-    """Yield the position and size of consecutive batches, and whether each is wanted. Few bytes of unwanted batches
-    are read."""
+    """Yield the position and size of consecutive batches, and whether each is wanted. Of unwanted batches, only a few
+    bytes are read."""
     window.least = BLOCK
     while size := window.size_at(position):
         wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))
@@ -165,7 +166,8 @@ def _continues(window: Window, position: int, size: int) -> bool:
 
 
 def _damage(window: Window, position: int, end: int) -> Iterator[Extent]:
-    """Yield the damage up to ``end``, split into batches with wrong checksums as long as their sizes are valid."""
+    """Yield the damage up to ``end``. Batches with wrong checksums are separate extents as long as their sizes are
+    valid."""
     while position < end:
         size = window.size_at(position)
         if size and position + size <= end:
@@ -202,7 +204,7 @@ def _mismatch(window: Window, position: int, size: int) -> str:
 
 
 def _zeros(window: Window, position: int) -> bool:
-    """Return whether all bytes from ``position`` on are zero."""
+    """Return whether all bytes from ``position`` to the end of the file are zero."""
     while position < window.size:
         chunk = bytes(window.read(position, WINDOW))
         if chunk.count(0) != len(chunk):
@@ -212,7 +214,7 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """Return the position of the next certain batch from ``position`` on, or the end of the file."""
+    """Return the position of the first certain batch at or after ``position``, or the end of the file."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))

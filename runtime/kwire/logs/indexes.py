@@ -1,6 +1,6 @@
-"""Finding where to start reading a segment for a given position, offset or time.
+"""Finding the position from which to read a segment for a given position, offset or time.
 
-Reading starts at the start of the segment or at a batch in an index. An entry of ``.index`` consists of an offset
+Reading starts at the beginning of the segment or at a batch in an index. An entry of ``.index`` consists of an offset
 relative to the segment's base offset and a position in the ``.log`` file, both int32. An entry of ``.timeindex``
 consists of the highest timestamp so far (int64) and the relative offset of its record (int32). Brokers write an entry
 every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros follow the last entry.
@@ -64,7 +64,7 @@ def near_time(window: Window, segment: LogSegment, time: int) -> int:
 
 
 def _checked(window: Window, segment: LogSegment, relative: int, position: int) -> int:
-    """Return ``position`` if a batch of magic 2 that matches the index entry starts there, else 0."""
+    """Return ``position`` if a batch of magic 2 starts there and matches the index entry. Otherwise return 0."""
     base = segment.base_offset
     if base is None or not 0 < position <= window.size - OVERHEAD - MAGIC or relative < 0:
         return 0
@@ -77,7 +77,8 @@ def _checked(window: Window, segment: LogSegment, relative: int, position: int) 
 
 
 def _last(segment: LogSegment, suffix: str, key: int, read: Read | None = None, column: int = 0) -> tuple[int, int]:
-    """Return the last index entry whose number in ``column`` is at most ``key``, or zeros if no entry matches."""
+    """Return the last index entry whose number in ``column`` is at most ``key``, or ``(0, 0)`` if there is no such
+    entry."""
     entry = _ENTRIES[suffix]
     try:
         data = read(suffix) if read is not None else segment.path.with_suffix(suffix).read_bytes()
@@ -86,7 +87,7 @@ def _last(segment: LogSegment, suffix: str, key: int, read: Read | None = None, 
 
     def number(slot: int) -> int:
         value: int = entry.unpack_from(data, slot * entry.size)[column]
-        return value if value or not slot else sys.maxsize  # a zero after the first entry was never written
+        return value if value or not slot else sys.maxsize  # a zero after the first entry is preallocated space
 
     count = bisect_right(range(len(data) // entry.size), key, key=number)
     last: tuple[int, int] = entry.unpack_from(data, (count - 1) * entry.size) if count else (0, 0)

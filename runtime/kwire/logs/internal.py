@@ -1,7 +1,7 @@
-"""Decoding the records of Kafka's internal topics: key and value bytes in, a row with the messages out.
+"""Decoding the records of Kafka's internal topics: key and value bytes in, ``InternalRecord`` objects out.
 
-Every release adds record types and versions, so errors do not stop the reader. Parts that cannot be decoded stay in
-their row as bytes, with the reason.
+Every release adds record types and versions, so errors do not stop the reader. Parts that cannot be decoded are kept
+as bytes, with the reason.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ TOPICS: dict[str, str] = {
     "__cluster_metadata": "metadata",
     "__remote_log_metadata": "remote_storage",
 }
-"""The internal topics, each with the name of its log in ``MessageRegistry.logs``."""
+"""The internal topics and the names of their logs in ``MessageRegistry.logs``."""
 
 MIRRORS = {"MirrorHeartbeat": True, "MirrorCheckpoint": True, "MirrorOffsetSync": False}
-"""The records of MirrorMaker 2, and whether an int16 version precedes the value [KIP-382]. For example,
+"""The record types of MirrorMaker 2, and whether an int16 version precedes their values [KIP-382]. For example,
 ``MirrorHeartbeat`` has the messages ``MirrorHeartbeatKey`` and ``MirrorHeartbeatValue``."""
 
 FRAME_VERSION = 1
-"""The frame version in ``__cluster_metadata`` and ``__remote_log_metadata``. The preview in Kafka 2.8 used 0."""
+"""The frame version in ``__cluster_metadata`` and ``__remote_log_metadata``. The preview in Kafka 2.8 used version
+0."""
 
 FRAMED = ("metadata", "remote_storage")
 _OFFSET_COMMIT = 1
@@ -54,8 +55,8 @@ class InternalRecord:
     ``key`` and ``value`` are messages, and ``version`` is the version of the value. Records of Kafka Connect have
     ``json_key`` and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` explains why.
     For unknown types and versions, ``reason`` contains no record contents, so that rows can be grouped by it.
-    ``raw_key`` and ``raw_value`` are always the original bytes. Control records have ``control`` set and their own
-    type numbers.
+    ``raw_key`` and ``raw_value`` are always the original bytes. For control records, ``control`` is true and ``type``
+    is the control record type.
     """
 
     topic: str
@@ -74,7 +75,7 @@ class InternalRecord:
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes the entry for its key, which it does if its key is valid and it has no value."""
+        """Whether the record deletes the entry for its key. It does if the key is valid and the value is null."""
         return self.raw_value is None and self.reason is None
 
     def __repr__(self) -> str:
@@ -99,11 +100,12 @@ def decode_record(
 ) -> InternalRecord:
     """Return the decoded key and value of a record of an internal topic.
 
-    Invalid contents of ``key`` and ``value`` do not raise. ``control`` is true for records of control batches, such
-    as transaction markers, elections and voters. ``policy`` sets how tolerant decoding is. Kafka ignores trailing
-    bytes after the messages of its coordinators, but not after metadata records. ``max_decoded`` limits values as in
-    ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2 and of Kafka Connect are recognised by their names
-    (see ``mirrored`` and ``kwire.logs.connect``). Raise ``ValueError`` for a topic that is not in ``TOPICS``.
+    Invalid contents of ``key`` and ``value`` do not raise an error. ``control`` is true for records of control
+    batches, such as transaction markers, leader changes and voter sets. ``policy`` determines how tolerant decoding
+    is. Kafka itself ignores trailing bytes after the messages of its coordinators, but not after metadata records.
+    ``max_decoded`` limits values as in ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2 and of Kafka
+    Connect are recognised by their names (see ``mirrored`` and ``kwire.logs.connect``). Raise ``ValueError`` for a
+    topic that is not in ``TOPICS``.
     """
     decode: _Decode
     if control:
@@ -142,7 +144,7 @@ def mirrored(topic: str) -> str:
 def _mirrored(protocol: MessageRegistry, record: InternalRecord, policy: Policy, max_decoded: int) -> str | None:
     """Fill in a record of MirrorMaker 2, and return the reason if a part cannot be decoded.
 
-    The key has no version. ``MIRRORS`` shows whether a version precedes the value.
+    No version precedes the key. ``MIRRORS`` says whether a version precedes the value.
     """
     record.name = mirrored(record.topic)
     key, value = protocol[f"{record.name}Key"], protocol[f"{record.name}Value"]
@@ -198,7 +200,7 @@ def _coordinated(protocol: MessageRegistry, record: InternalRecord, policy: Poli
         return None
     record.version, start = read_int16(record.raw_value, 0)
     if record.version not in value.VALID_VERSIONS and log == "group" and record.type < _OFFSET_COMMIT:
-        # Before Kafka 4.1, type 0 was the same message as type 1 and had all its versions.
+        # Before Kafka 4.1, type 0 had the same message and the same versions as type 1.
         value = protocol.record(log, _OFFSET_COMMIT)[1]
         assert value is not None
     return _read_value(record, value, start, policy, max_decoded)
@@ -208,7 +210,7 @@ def _framed(protocol: MessageRegistry, record: InternalRecord, policy: Policy, m
     """Fill in a metadata record, and return the reason if it cannot be decoded.
 
     The frame version, type and version precede the message, all as unsigned varints [KAFKA-WIRE 41]. Records of
-    tiered storage have the same frame. Kafka rejects trailing bytes after both.
+    tiered storage have the same layout. Kafka rejects trailing bytes in both kinds of record.
     """
     log, data = TOPICS[record.topic], record.raw_value
     if data is None:

@@ -1,6 +1,6 @@
-"""Reading the JSON of a record, with the position of each value and whether it is secret.
+"""Reading the JSON in a record, including the position of each value and whether the value is secret.
 
-The reader is a loop over tokens with its own stack. It never recurses, and it runs in linear time. It keeps no
+The reader is a loop over tokens with its own stack. It does not recurse, runs in linear time and does not keep
 values, so hostile text cannot exhaust memory. JSON is read as defined by RFC 8259, in UTF-8.
 """
 
@@ -51,7 +51,8 @@ class Node:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JsonText:
-    """Valid JSON, or the plain text of a key if ``plain``. ``repr`` hides secrets, but ``value`` contains them."""
+    """Valid JSON or, if ``plain`` is true, the plain text of a key. ``repr`` hides secrets, but ``value`` contains
+    them."""
 
     data: bytes
     secret: Rule | None = None
@@ -81,7 +82,7 @@ class _Open:
 
 
 def read_json(data: bytes, secret: Rule | None = None) -> Iterator[Node]:
-    """Yield all values, each before the values inside it.
+    """Yield all values. Arrays and objects precede the values in them.
 
     With a rule, values without a name are secret, and so are all values under a name that the rule marks as secret.
     Null and empty strings are never secret. Raise ``DecodeError`` if ``data`` is not JSON.

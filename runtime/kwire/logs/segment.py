@@ -1,7 +1,7 @@
 """Reading files of record batches: the segments of a partition's log and the snapshots of the cluster metadata.
 
-Files are read through a window of four mebibytes, or of one batch if that is larger. Memory use stays constant, and a
-broker may write to the file or delete it at the same time. (Files are not mapped into memory, because truncating a
+Files are read through a window of four mebibytes, or of one batch if it is larger. Memory use is constant, and a
+broker may write to the file or delete it during reading. (Files are not mapped into memory, because truncating a
 mapped file would kill the process.)
 """
 
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint")
-"""The names of record files in a partition's folder. The groups are the end offset and epoch of a checkpoint."""
+"""Matches the names of record files in a partition's folder. The groups are the end offset and epoch of a
+checkpoint."""
 MAX_ERRORS = 10_000
 """Maximum number of errors that a reader keeps."""
 
@@ -38,10 +39,10 @@ MAX_ERRORS = 10_000
 class LogSegment:
     """A ``.log`` file, which is opened when its batches are requested.
 
-    ``topic`` and ``partition`` come from the name of its folder, or are ``None`` if it is not in the folder of a
-    partition. ``state`` is ``delete``, ``future`` or ``stray`` for a partition that is being removed, is being moved
-    to another disk, or has moved to another broker, else empty. (The topic may be truncated in such folder names.)
-    ``base_offset`` is the number in the file name, which is a lower bound of all offsets, or ``None``.
+    ``topic`` and ``partition`` come from the name of its folder. They are ``None`` if the file is not in the folder
+    of a partition. ``state`` is ``delete`` if the partition is being removed, ``future`` if it is being moved to
+    another disk, ``stray`` if it has moved to another broker, and otherwise empty. (The topic may be truncated unless
+    ``state`` is empty.) ``base_offset`` is the number in the file name, a lower bound of all offsets, or ``None``.
     """
 
     __slots__ = ("base_offset", "partition", "path", "state", "topic")
@@ -72,7 +73,7 @@ class LogSegment:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> SegmentReader:
-        """Return an iterator over the batches of the segment in order, from an offset or a time.
+        """Return an iterator over the batches of the segment, optionally from an offset or a time onwards.
 
         The iterator starts at the first batch that contains ``start_offset`` or a later offset, or a timestamp of at
         least ``start_time`` (milliseconds since the epoch). Reading starts at the position given by the index files,
@@ -98,10 +99,10 @@ class LogSegment:
 
 
 class Checkpoint(LogSegment):
-    """A ``.checkpoint`` file with the records that make up the cluster metadata up to ``end_offset``, exclusive.
+    """A ``.checkpoint`` file with the cluster metadata up to, but not including, ``end_offset``.
 
-    ``epoch`` is the epoch of its last record. Both are ``None`` for ``bootstrap.checkpoint``, with which a data
-    directory was formatted. Record offsets in a checkpoint count from 0 and have no meaning.
+    ``epoch`` is the epoch of its last record. Both are ``None`` for ``bootstrap.checkpoint``, which is written when a
+    data directory is formatted. Record offsets in a checkpoint count from 0 and have no meaning.
     """
 
     __slots__ = ("end_offset", "epoch")
@@ -124,8 +125,8 @@ class SegmentReader:
     """An iterator over the batches of a file, up to its size when the iteration starts.
 
     The first error that it raises ends the iteration. ``Batch.position`` counts from the start of the file.
-    Afterwards, ``truncated`` is the size in bytes of an incomplete last batch, as an active segment may have.
-    ``padding`` is the number of zero bytes at the end, as ``log.preallocate`` leaves. ``skipped`` is the number of
+    Afterwards, ``truncated`` is the size in bytes of an incomplete last batch, which an active segment may have.
+    ``padding`` is the number of zero bytes at the end due to ``log.preallocate``. ``skipped`` is the number of
     skipped byte ranges. ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which keep at most
     ``kwire.logs.window.WINDOW`` bytes in total. After invalid bytes, reading continues with the next batch whose
     checksum is correct.
@@ -162,7 +163,8 @@ class SegmentReader:
         return with_records(self, self._note if self._skip else None)
 
     def _note(self, error: DecodeError) -> None:
-        """Count skipped bytes and keep their error, within limits because a whole large file may be invalid."""
+        """Count a skipped byte range and keep its error. The number of errors is limited because a large file may be
+        entirely invalid."""
         self.skipped += 1
         if self.skipped <= MAX_ERRORS:
             self._kept += len(error.data)
@@ -188,15 +190,16 @@ class SegmentReader:
                     else:
                         raise _error(window, position, size, reason)
                 if not self.truncated:
-                    rest = window.size - end  # zeros, which may also begin an offset
+                    rest = window.size - end  # zeros, which may be part of the next batch's offset
                     self.truncated, self.padding = (rest, 0) if rest < OVERHEAD else (0, rest)
             except ShrunkFileError as error:
                 self.truncated = error.size - end
 
 
 def _error(window: Window, position: int, size: int, reason: str) -> RecordsError:
-    """Return the error that ``read_batches`` raises for invalid bytes, or else an error about their size."""
-    whole = window.size_at(position) or MAX_KEPT  # garbage may fill the file
+    """Return the error that ``read_batches`` raises for invalid bytes. If it raises none, return an error about the
+    size."""
+    whole = window.size_at(position) or MAX_KEPT  # invalid bytes may fill the whole file
     try:
         next(read_batches(window.read(position, min(size, whole)), position=position), None)
     except RecordsError as error:

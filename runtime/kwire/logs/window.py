@@ -1,4 +1,4 @@
-"""A part of a segment in memory, and checks of the batch headers and checksums in it."""
+"""Keeping a part of a segment in memory, and checking the batch headers and checksums in it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from kwire.frames import MAX_FRAME
 from kwire.records.layout import ATTRIBUTES, BATCH_HEADER, CODEC_MASK, MAGIC, MIN_SIZE, OVERHEAD
 
 BLOCK = 1 << 12
-"""Number of bytes read at a time when only headers are needed."""
+"""Number of bytes read at a time if only headers are needed."""
 WINDOW = 1 << 22
-"""Number of bytes read at a time when whole batches are needed."""
+"""Number of bytes read at a time if whole batches are needed."""
 BUDGET = 1 << 30
-"""Maximum number of bytes of a file that are checksummed while searching for batches. It limits the cost of a file
-full of false headers.
+"""Maximum number of bytes checksummed per file in the search for batches. It limits the cost of files full of false
+headers.
 """
 
 HEAD = Struct(">8xi4xB")
@@ -26,7 +26,7 @@ CRC = Struct(">I")
 
 
 class ShrunkFileError(OSError):
-    """A file now has only ``size`` bytes, fewer than when it was opened."""
+    """A file has become shorter since it was opened. ``size`` is its current size in bytes."""
 
     def __init__(self, size: int, expected: int) -> None:
         super().__init__(f"the file now ends at byte {size}, but had {expected} bytes")
@@ -53,8 +53,8 @@ class Window:
         self.budget = BUDGET
 
     def read(self, position: int, count: int) -> memoryview:
-        """Return ``count`` bytes from ``position``, or fewer at the end. Raise ``ShrunkFileError`` if the file has
-        shrunk."""
+        """Return ``count`` bytes from ``position``, or fewer at the end of the file. Raise ``ShrunkFileError`` if the
+        file has shrunk."""
         count = min(count, self.size - position)
         at = position - self.start
         if at < 0 or at + count > len(self.data):
@@ -67,12 +67,13 @@ class Window:
         return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
-        """Return all bytes in memory from ``position`` on, at least ``count`` unless the file ends."""
+        """Return all bytes in memory starting at ``position``. They are at least ``count`` bytes unless the file
+        ends."""
         self.read(position, count)
         return self._view[position - self.start :]
 
     def size_at(self, position: int) -> int:
-        """Return the size of the batch at ``position`` from its header, or 0 if the header is invalid."""
+        """Return the size in bytes of the batch at ``position``, or 0 if its header is invalid."""
         if self.size - position < HEAD.size:
             return 0
         declared, magic = HEAD.unpack_from(self.read(position, HEAD.size))
@@ -89,11 +90,11 @@ class Window:
         return stored == computed
 
     def certain(self, position: int, size: int) -> bool:
-        """Return whether a batch with a plausible header and a correct checksum starts here.
+        """Return whether a batch with a plausible header and a correct checksum starts at ``position``.
 
         Batches of magic 0 and 1 are only accepted in a file that begins with a message set [KAFKA-WIRE 44]. Random
-        bytes are rarely plausible headers. Without this check, each false header could require a slow checksum of up
-        to 100 MB.
+        bytes are rarely plausible headers. Without the check for plausibility, each false header could require a slow
+        checksum of up to 100 MB.
         """
         header = self.read(position, min(size, BATCH_HEADER.size))
         if not (header[MAGIC] == 2 or self.old) or not _plausible(header) or self.budget <= 0:

@@ -1,4 +1,4 @@
-"""Parses lines of a broker's request log, which Kafka writes with the logger ``kafka.request.logger``.
+"""Parsing lines of a broker's request log, which is written by the logger ``kafka.request.logger``.
 
 ::
 
@@ -9,8 +9,8 @@
 
 Since Kafka 2.8, a line contains the request and its response as JSON, with the field names of the broker's release.
 ``request_message`` and ``response_message`` convert them to codec objects, and ``request_model`` and
-``response_model`` convert them to models. Before Kafka 2.8, they are text in Java's notation without bytes or quotes,
-from which only error codes and the throttle time can be read. Both forms have the header, connection, times and
+``response_model`` convert them to models. Before Kafka 2.8, they are text in a Java notation that omits bytes and
+quotes, so only error codes and the throttle time can be read. Both forms contain the header, connection, times and
 client.
 """
 

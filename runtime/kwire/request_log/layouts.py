@@ -1,7 +1,7 @@
-"""Finds a logged message and its time in the layout around it, which may be JSON with the message as a string.
+"""Finding a logged message and its time in the surrounding layout, which may be JSON with the message as a string.
 
-This covers log4j patterns, the prefixes of Docker, Kubernetes and journald, and JSON layouts such as log4j's and
-Logstash's.
+Supported layouts are log4j patterns, the prefixes of Docker, Kubernetes and journald, and JSON layouts such as those
+of log4j and Logstash.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ _TIMES = ("@timestamp", "timestamp", "timeMillis", "time", "ts", "date", "asctim
 _LEVELS = ("level", "severity", "loglevel")
 _ATTEMPTS = 3
 _LATEST = 1 << 33
-"""The first excluded time, in seconds since the epoch, in the year 2242. Later times, and times before the epoch,
-are ignored because Python and Spark cannot represent them in all time zones."""
+"""Exclusive upper limit of times, in seconds since the epoch. It is in the year 2242. Later times and times before
+the epoch are ignored, because Python and Spark cannot represent them in all time zones."""
 
 
 def micros(prefix: str, zone: tzinfo) -> int | None:
-    """Return the time before a message, in microseconds since the epoch, or ``None`` if it has no time.
+    """Return the time in the text before a message, in microseconds since the epoch, or ``None`` if it contains no
+    time.
 
     The time may be an ISO date, a log4j variant (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), or a
-    number of seconds since the epoch, with or without a fraction. The first of several times with a time zone has
-    precedence, or else the first time. ``zone`` applies to times without a time zone.
+    number of seconds since the epoch, with or without a fraction. If there are several, the first time with a time
+    zone is returned, or the first time if no time has a zone. ``zone`` applies to times without a time zone.
     """
     first = None
     for pattern in _DATES:
@@ -58,9 +59,9 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
 def located(text: str, mark: str) -> tuple[str, str, int] | None:
     """Return the place of the message that begins with ``mark``, or ``None`` if the text does not contain it.
 
-    The place is the text before the message, the text that contains it, and its offset in that text. The containing
-    text is ``text`` or, if this is or ends with a JSON object, the string in the object that contains the mark. In
-    that case, the text before the message includes the object's time and level.
+    The place consists of the text before the message, the text that contains it, and its offset in that text. The
+    containing text is ``text``, unless ``text`` is or ends with a JSON object. It is then the string in the object
+    that contains the mark, and the text before the message includes the object's time and level.
     """
     start = text.find(mark)
     if start < 0:
@@ -89,7 +90,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
 
 
 def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
-    """Yield the strings that contain ``mark``. Collectors nest them two or three levels deep."""
+    """Yield the strings that contain ``mark``. Log collectors nest them two or three levels deep."""
     for value in found.values() if depth < 4 else ():
         if type(value) is str and mark in value:
             yield value
@@ -112,8 +113,8 @@ def _facts(found: dict[str, Any]) -> Iterator[str]:
 def _minute(year: str, month: str, day: str, hour: str, minute: str, zone: tzinfo) -> int:
     """Return the start of a minute, in microseconds since the epoch.
 
-    Results are cached, because most lines share their minute with the previous line. Raise ``ValueError`` or
-    ``OverflowError`` if the time is out of range.
+    Results are cached, because most lines were logged in the same minute as the previous line. Raise ``ValueError``
+    or ``OverflowError`` if the time is out of range.
     """
     number = int(month) if month.isdigit() else _MONTHS.index(month.lower()) + 1
     begin = datetime(int(year), number, int(day), int(hour), int(minute), tzinfo=zone)

@@ -1,4 +1,4 @@
-"""The contents of a request log line (header, bodies, connection, times), and the error for invalid lines."""
+"""The parsed contents of a request log line, and the error for invalid lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 UNSUPPORTED_VERSION = 35
 UNKNOWN = "unknown"
-"""The value that is logged for an unknown software name or version."""
+"""The value logged for an unknown software name or version."""
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -30,27 +30,27 @@ Json = dict[str, Any]
 class RequestLogError(DecodeError):
     """Raised for a request log line that was cut off, lacks a mandatory part, or is otherwise invalid.
 
-    ``data`` is the line in UTF-8, ``offset`` is the byte with the problem, and ``path`` is the name in its JSON. If
-    the line is in a JSON string, they refer to the contents of that string.
+    ``data`` is the line in UTF-8, ``offset`` is the position of the problem in ``data``, and ``path`` is the path in
+    the line's JSON. If the line is in a JSON string, they refer to the contents of that string.
     """
 
 
 class Address(NamedTuple):
-    """One end of a connection. IPv6 hosts do not have brackets."""
+    """The address of one end of a connection. IPv6 hosts are not in brackets."""
 
     host: str
     port: int
 
 
 _CONNECTION = re.compile(r"(.{1,255}?):(\d{1,5})-(.{1,255}):(\d{1,5})(?:-\d{1,10}){0,2}", re.ASCII)
-"""Matches both ends and an index. Since 4.0, a processor number precedes the index. Before 0.11, there was no index.
-IPv6 zone names may contain a ``-``."""
+"""Matches a connection name: two addresses and an index. Since 4.0, a processor number precedes the index. Before
+0.11, there was no index. IPv6 zone names may contain a ``-``."""
 
 
 def addresses(connection: str) -> tuple[Address, Address] | None:
-    """Return both ends of a connection from the broker's name for it, or ``None`` for other names.
+    """Return the two addresses in a broker's name for a connection, or ``None`` if ``connection`` is not such a name.
 
-    The broker's own end comes first.
+    The broker's own address comes first.
     """
     ends = _CONNECTION.fullmatch(connection)
     return (Address(ends[1], int(ends[2])), Address(ends[3], int(ends[4]))) if ends else None
@@ -58,8 +58,8 @@ def addresses(connection: str) -> tuple[Address, Address] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedHeader:
-    """The header of the request. ``api_name`` is Kafka's constant, such as ``LIST_OFFSETS``. Since 3.7, brokers log
-    whether the version is ``deprecated``."""
+    """The header of the request. ``api_name`` is Kafka's constant for the API, such as ``LIST_OFFSETS``. Since 3.7,
+    brokers log whether the version is ``deprecated``."""
 
     api_key: int
     api_version: int
@@ -71,18 +71,18 @@ class LoggedHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestLogLine:
-    """One request and its response.
+    """A logged request and its response.
 
-    Missing parts are ``None``. ``prefix`` is the text before the logged message, by default its time and level, as in
-    ``[2026-11-21 16:33:41,379] DEBUG``. If the line is JSON, the prefix consists of these values. ``connection`` is
-    the broker's name for the connection, and ``local`` and ``remote`` are its two ends. ``more`` contains all other
-    parts under the broker's names, such as ``temporaryMemoryBytes``, ``messageConversionsTime`` and parts that later
-    releases add.
+    Missing parts are ``None``. ``prefix`` is the text before the logged message. In Kafka's default layout, it
+    consists of the time and level, as in ``[2026-11-21 16:33:41,379] DEBUG``. For JSON layouts, it contains the
+    object's time and level. ``connection`` is the broker's name for the connection, and ``local`` and ``remote`` are
+    the addresses of its ends. ``more`` contains all other parts under the broker's names, such as
+    ``temporaryMemoryBytes``, ``messageConversionsTime`` and parts that later releases add.
 
-    Times are in milliseconds. ``request`` and ``response`` are ``None`` if they do not exist, such as the response to
-    a Produce request with acks 0. They are also ``None`` for brokers before 2.8, whose lines have ``request_text``
-    and ``response_text`` instead. If ``is_forwarded`` is true, the request reached a controller in an Envelope, which
-    is not logged.
+    Times are in milliseconds. ``response`` is ``None`` if there was no response, as for a Produce request with acks
+    0. For brokers before 2.8, ``request`` and ``response`` are ``None``, and ``request_text`` and ``response_text``
+    are set instead. If ``is_forwarded`` is true, the request reached a controller in an Envelope, which is not
+    logged.
     """
 
     prefix: str
@@ -113,7 +113,7 @@ class RequestLogLine:
     def body_version(self) -> int:
         """The version in which the request and response were logged.
 
-        It is the version in the header. If the broker does not know the version of an ApiVersions request, it is 0,
+        This is the version in the header, or 0 for an ApiVersions request whose version the broker does not know,
         because the broker then responds in version 0 [KAFKA-WIRE 6].
         """
         if self.header.api_key != API_VERSIONS:
@@ -138,8 +138,8 @@ class RequestLogLine:
 
     @property
     def software(self) -> tuple[str | None, str | None]:
-        """The name and version of the client library, each ``None`` if unknown. An ApiVersions request contains them.
-        For other requests, the broker remembers them from the connection [KIP-511]."""
+        """The name and version of the client library, each ``None`` if unknown. ApiVersions requests contain them.
+        For other requests, the broker logs the values from the ApiVersions request of the connection [KIP-511]."""
         request = self.request or _software_in_text(self)
         name = request.get("clientSoftwareName") or self.software_name
         version = request.get("clientSoftwareVersion") or self.software_version
@@ -148,7 +148,7 @@ class RequestLogLine:
     def time(self, zone: tzinfo) -> int | None:
         """Return the time of the line, in microseconds since the epoch, or ``None`` if its layout has no time.
 
-        ``zone`` is the broker's time zone, which is used if the layout has none.
+        ``zone`` is the broker's time zone. It is used if the layout does not contain a time zone.
         """
         return micros(self.prefix, zone)
 
@@ -198,9 +198,10 @@ class RequestLogLine:
         return models[name].for_version(self.body_version).model_validate(body)
 
     def enveloped(self, protocol: MessageRegistry, policy: Policy = STRICT) -> tuple[Request, Response | None] | None:
-        """Return the request in an Envelope, and its response if there is one, or ``None`` for other APIs.
+        """Return the request in an Envelope and its response, or ``None`` if the line is not about an Envelope.
 
-        Brokers log an Envelope if the request in it must not be forwarded.
+        The response is ``None`` if it was not logged. Brokers log an Envelope if the request in it must not be
+        forwarded.
         """
         if self.header.api_key != ENVELOPE or self.request is None:
             return None
@@ -216,7 +217,7 @@ _THROTTLE_IN_TEXT = re.compile(r"\bthrottle(?:_time_m|TimeM)s=(\d{1,10})\b")
 
 
 _SOFTWARE_IN_TEXT = re.compile(r"\{client_software_name=([\w.-]+),client_software_version=([\w.-]+)[,}]")
-"""Matches the name and version of client software. Brokers only accept these characters."""
+"""Matches the name and version of client software, with only the characters that brokers accept."""
 
 
 def _software_in_text(line: RequestLogLine) -> Json:
@@ -230,7 +231,7 @@ def known_software(software: Any) -> str | None:
 
 
 def _codes(body: Json) -> set[int]:
-    """Return the values except 0 of keys such as ``errorCode`` and ``partitionErrorCode`` at any depth."""
+    """Return the non-zero values of keys such as ``errorCode`` and ``partitionErrorCode`` at any depth."""
     codes: set[int] = set()
     left: list[Any] = [body]
     while left:

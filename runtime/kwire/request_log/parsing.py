@@ -1,4 +1,4 @@
-"""Parses a request log line: first its layout, then its JSON (since 2.8) or its older text."""
+"""Parsing a request log line: first its layout, then its JSON (since 2.8) or text (before 2.8)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from kwire.request_log.text import MARK, NAMES, TIMES, is_text, text_values
 
 
 def parse_line(text: str) -> RequestLogLine | None:
-    """Parse a request log line in any layout, and return ``None`` for other lines.
+    """Return the contents of a request log line in any layout, or ``None`` for any other line.
 
-    The message may be a string in JSON, as some layouts and collectors write it. Before 2.8, a logged value may
-    contain line breaks, and ``text`` must then contain all of its lines. Raise ``RequestLogError`` if the line is
+    The message may be in a JSON string, as written by some layouts and log collectors. Before 2.8, logged values may
+    contain line breaks. ``text`` must contain all lines of such a message. Raise ``RequestLogError`` if the line is
     invalid.
     """
     found = located(text, MARK)
@@ -47,7 +47,7 @@ def parse_line(text: str) -> RequestLogLine | None:
 
 @dataclass(slots=True)
 class _Place:
-    """The place of a problem, for an error."""
+    """The location of a problem, for use in errors."""
 
     text: str
     path: str = ""
@@ -56,7 +56,8 @@ class _Place:
         return _Place(self.text, f"{self.path}.{name}" if self.path else name)
 
     def wrong(self, reason: str, position: int | None = None) -> RequestLogError:
-        """Return an error about a character of the line, or about its JSON as a whole."""
+        """Return an error about the character at ``position`` in the line, or about its JSON if ``position`` is
+        ``None``."""
         at = self.text.find(MARK) + len(MARK) if position is None else position
         return RequestLogError(
             reason,
@@ -82,13 +83,13 @@ def _json(place: _Place, begin: int) -> Json:
 
 
 _BITS = {"api_key": 16, "api_version": 16, "correlation_id": 32}
-"""Sizes of the numbers in a header, in bits."""
+"""Sizes of the integers in a header, in bits."""
 
 _Kind = type | tuple[type, ...]
 _Keys = dict[str, tuple[str, _Kind]]
 _NUMBER = (int, float)
 _LONGEST = 1e18
-"""The limit for times in milliseconds. Larger numbers are not times."""
+"""Exclusive upper limit of times, in milliseconds."""
 _KEYS: _Keys = {
     "isForwarded": ("is_forwarded", bool),
     "connection": ("connection", str),
@@ -110,7 +111,7 @@ _CLIENT: _Keys = {
 
 
 def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of the header, and the other values of the line."""
+    """Return the values of the header and the other values of the line, by attribute."""
     bodies = {name: _body(place.within(name), found.pop(name, None)) for name in ("request", "response")}
     header = _inner(place, found, "requestHeader", _HEADER)
     for name in ("requestApiKey", "requestApiVersion"):
@@ -121,12 +122,13 @@ def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, 
 
 
 def _body(place: _Place, found: Any) -> Json | None:
-    """Return the JSON object of a body, or ``None``. Kafka writes an empty string for a missing body."""
+    """Return the JSON object of a body, or ``None`` if the body is missing, for which Kafka logs an empty string."""
     return None if found is None or found == "" else _object(place, found)
 
 
 def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]:
-    """Return the values of an object in ``found`` by attribute. Only its unknown keys remain in ``found``."""
+    """Return the values of the object ``name`` in ``found``, by attribute. Only its unknown keys remain in
+    ``found``."""
     inside = place.within(name)
     inner = _object(inside, found.pop(name, {}))
     values = _taken(inside, inner, keys)

@@ -1,7 +1,7 @@
-"""Parses the text of brokers before 2.8: ``HEADER -- REQUEST,response:RESPONSE from connection NAME;KEY:VALUE,…``.
+"""Parsing the text of brokers before 2.8: ``HEADER -- REQUEST,response:RESPONSE from connection NAME;KEY:VALUE,…``.
 
-The result is the values of a line by attribute name. Bodies remain text, because the notation has no quotes and omits
-bytes. The header changed between releases::
+The result contains the values of a line by attribute name. Bodies remain text, because the notation omits bytes and
+quotes. The header changed between releases::
 
     RequestHeader(apiKey=METADATA, apiVersion=1, clientId=me, correlationId=1)              1.0 to 2.7
     {api_key=3,api_version=2,correlation_id=1,client_id=me}                                 0.9 to 0.11
@@ -15,7 +15,7 @@ from collections import deque
 from typing import Any
 
 MARK = "Completed request:"
-"""The beginning of the message in all request log lines."""
+"""The start of the message in every request log line."""
 
 API_KEYS = (
     *("PRODUCE", "FETCH", "LIST_OFFSETS", "METADATA", "LEADER_AND_ISR", "STOP_REPLICA", "UPDATE_METADATA"),
@@ -31,7 +31,7 @@ API_KEYS = (
     *("DESCRIBE_USER_SCRAM_CREDENTIALS", "ALTER_USER_SCRAM_CREDENTIALS", "VOTE", "BEGIN_QUORUM_EPOCH"),
     *("END_QUORUM_EPOCH", "DESCRIBE_QUORUM", "ALTER_ISR", "UPDATE_FEATURES"),
 )
-"""Kafka's constants by API key. The list is complete, because no release after 2.7 logs text."""
+"""Kafka's API constants by API key. The list is complete, because releases after 2.7 do not log text."""
 
 _CLASSES = (
     *("ProducerRequest", "FetchRequest", "OffsetRequest", "TopicMetadataRequest", "LeaderAndIsrRequest"),
@@ -72,23 +72,23 @@ TIMES = {
     "responseQueueTime": "response_queue_time_ms",
     "sendTime": "send_time_ms",
 }
-"""Time attributes by their names in text. In JSON, the names end with ``Ms``."""
+"""Attributes for times, by their names in text. In JSON, ``Ms`` is appended to these names."""
 
 NAMES = {"securityProtocol": "security_protocol", "principal": "principal", "listener": "listener"}
-"""Other attributes by their names in text and JSON."""
+"""Other attributes, by their names in text and JSON."""
 
 _MORE = ("temporaryMemoryBytes", "messageConversionsTime")
 _FACT = re.compile(rf"(?:^|,)({'|'.join((*TIMES, *NAMES, *_MORE, 'clientInformation'))}):")
 _SOFTWARE = re.compile(r"ClientInformation\(softwareName=(.{0,255}?), softwareVersion=(.{0,255}?)\)", re.DOTALL)
 _NUMBER = re.compile(r"\d{1,15}(?:\.\d{1,9})?", re.ASCII)
 _LOGGER = re.compile(r"[\w.$]+\)?(?::\d+)?")
-"""Matches the text that Kafka's default layout appends to the message after a space and ``(``. A principal before it
-may contain spaces.
+"""Matches the logger name that Kafka's default layout appends to the message after a space and ``(``. The principal
+before it may contain spaces.
 """
 
 
 def is_text(text: str, begin: int) -> bool:
-    """Return whether ``text`` has a message in this notation at ``begin``, which may be cut off."""
+    """Return whether a message in this notation, possibly cut off, begins at ``begin`` of ``text``."""
     rest = text[begin : begin + 16].rstrip()
     if rest in ("", "{"):
         return False
@@ -96,7 +96,7 @@ def is_text(text: str, begin: int) -> bool:
 
 
 def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of the header, and the other values of the line.
+    """Return the values of the header and the other values of the line, by attribute.
 
     Raise ``ValueError`` if a part is missing.
     """
@@ -145,7 +145,7 @@ def _numbers(found: dict[str, str | None]) -> dict[str, Any]:
 
 
 def _facts(tail: str) -> dict[str, Any]:
-    """Return the comma-separated values after the connection. A principal may also contain commas."""
+    """Return the comma-separated values after the connection, by attribute. Principals may contain commas as well."""
     values: dict[str, Any] = {}
     more: dict[str, Any] = {}
     marks = list(_FACT.finditer(tail))
