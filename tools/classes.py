@@ -1,4 +1,4 @@
-"""Locates the classes of a release, because Kafka moves classes that our Java sources import between packages."""
+"""Locates the classes that our Java sources import, because Kafka moves them between packages."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _page(command: click.Command, name: str, parent: click.Context) -> Iterator[
 
 
 def _row(option: click.Option, context: click.Context) -> tuple[str, str, str]:
-    """Return an option's names, value, and meaning with the default and limits."""
+    """Return a table row: the option's names, its value, and its meaning with default and limits."""
     names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
     extra = option.get_help_extra(context)
     kind = "NUMBER" if isinstance(option.type, NUMBERS) and not option.metavar else option.make_metavar(context)

@@ -44,7 +44,7 @@ CODE = "Kafka, as its own classes prove: make conformance-code"
 
 @dataclass(frozen=True)
 class Known:
-    """An explained difference: the message, the versions, and the first field with different bytes."""
+    """An explained difference: its message, its versions, and the first field with different bytes."""
 
     message: str
     versions: str

@@ -63,7 +63,7 @@ SOURCES: Mapping[str, Sequence[str]] = {
     "TransactionState": ["coordinator.transaction.TransactionState"],
     "ZkMigrationState": ["metadata.migration.ZkMigrationState"],
 }
-"""The classes of each enum, newest first. For classes that are not enums, ``#`` and a pattern of constants follow.
+"""The classes of each enum, newest first. If a class is not an enum, ``#`` and a pattern of constants follow.
 
 ``Acks`` and ``ConsumerMemberType`` are plain numbers in Kafka's code.
 """
@@ -90,7 +90,7 @@ ELSEWHERE: Mapping[str, str] = {
 TYPES = {"byte": "int8", "short": "int16", "int": "int32", "long": "int64"}
 NAME, VALUE = re.compile("[A-Z][A-Za-z0-9]*"), re.compile("[A-Za-z][A-Za-z0-9_]*")
 CONSTANTS = "static"
-"""The word that the program prints in place of a field for constants of a class that is not an enum."""
+"""The word that the program prints instead of a field name for constants of a class that is not an enum."""
 ON_THE_WIRE = ("id", "code", "value", "type", CONSTANTS)
 """Fields in which Kafka's classes store the number on the wire."""
 VAGUE = ("Type", "OpType", "Status", "State", "Kind", "Code")
@@ -150,7 +150,7 @@ def classes_in(said: str) -> list[NumberedClass]:
 
 
 def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[NumberedClass]:
-    """Yield groups of constants that match a pattern of :data:`SOURCES`, and of bytes with the same first words."""
+    """Yield groups of constants that match a pattern in :data:`SOURCES`, or that are bytes with a common prefix."""
     patterns = [one.partition("#")[2] for classes in SOURCES.values() for one in classes if one.startswith(f"{cls}#")]
     names = sorted(name for name, (value_type, _) in constants.items() if value_type == TYPES["byte"])
     for _, group in groupby(names, lambda name: name.partition("_")[0]):
@@ -189,7 +189,7 @@ def unknown(classes: Sequence[NumberedClass]) -> list[NumberedClass]:
 
 
 def draft(one: NumberedClass) -> dict[str, Any] | None:
-    """Return the definition of an enum without descriptions, or ``None`` if the class lacks the necessary facts."""
+    """Return the definition of an enum, without descriptions, or ``None`` if the class lacks the necessary facts."""
     distinct = len(set(one.values.values())) == len(one.values)
     if one.keeps not in ON_THE_WIRE or not distinct or not NAME.fullmatch(one.short_name):
         return None

@@ -72,7 +72,7 @@ def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool
 def take(union: Path, theirs: Numbers) -> list[str]:
     """Add the values that the union's enums lack, without descriptions, and return their names.
 
-    A number with another name in the union does not change. :func:`differences` reports it.
+    A number with another name in the union is unchanged. :func:`differences` reports it.
     """
     added = []
     for path, enum in _files(union):

@@ -26,8 +26,8 @@ LINE = re.compile(r"(-?[0-9]{1,5}) ([A-Z][A-Z0-9_]*) (true|false)")
 
 
 BEFORE = {**dict.fromkeys((-1, *range(12)), "0.8.0"), 12: "0.8.1", **dict.fromkeys((14, 15, 16), "0.8.2")}
-"""Error codes of releases before the class ``Errors``, which brokers adopted in 0.9: the constants of
-``kafka.common.ErrorMapping``. In 0.8.1, code 13 had another meaning: a stale leader epoch.
+"""The first release with each error code of ``kafka.common.ErrorMapping``, which brokers used before the class
+``Errors`` of 0.9. Code 13 is left out, because it meant a stale leader epoch in 0.8.1.
 """
 
 LAST_OF_LINE = {
@@ -42,7 +42,7 @@ LAST_OF_LINE = {
     "2.0": "2.0.1",
     "2.1": "2.1.1",
 }
-"""Newest release of each line whose individual releases the union lacks."""
+"""The newest release of each line whose individual releases are not in the union."""
 
 
 @dataclass(frozen=True)

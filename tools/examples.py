@@ -1,7 +1,7 @@
 """``python -m tools.examples`` selects examples for the protocol guide from recordings of real brokers.
 
 For every layout, and for every pair of request and response layouts, it selects the shortest bytes that show the most
-fields. Messages of more than 700 bytes are the last choice. It writes these kinds of examples to
+fields. It selects messages of more than 700 bytes only if no others exist. It writes these kinds of examples to
 ``message_defs/kafka/examples.jsonl``:
 
 - requests with their responses,
@@ -100,7 +100,7 @@ def records() -> Iterator[Recording]:
 
 
 def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
-    """Yield each message in a record, with its version and the bytes that it ends."""
+    """Yield each message in a record, with its version and bytes. Other data may precede the message in the bytes."""
     if record.key is not None:
         yield record.key, record.key.VALID_VERSIONS.start, record.raw_key or b""
     if record.value is not None and record.version is not None:

@@ -22,7 +22,7 @@ from tools import ROOT
 
 CACHE = ROOT / "build" / "releases"
 DIGESTS = ROOT / "tests" / "data" / "kafka_jars.sha256"
-"""The digests of jars, in the format of ``sha256sum``. A jar must not change after its first use."""
+"""The digests of jars, in the format of ``sha256sum``. A jar must not change after its digest is recorded."""
 FIRST = "2.2.0"
 """The first release with definitions of all APIs."""
 SCALA_213 = (2, 4)
@@ -37,7 +37,7 @@ MISSING = "missing.txt"
 _JAR = re.compile(rf"{re.escape(KAFKA)}:([\w.-]+):jar:([\w.]+)(?=[,: ])")
 
 QUICK = {"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""JVM options for Maven, which runs only for seconds, so that optimizing its classes does not pay off."""
+"""JVM options for Maven. It runs only for seconds, so optimizing its classes does not pay off."""
 
 PROJECT = """\
 <project>
@@ -94,7 +94,7 @@ class Jars:
 
 
 def releases() -> list[str]:
-    """Return the final releases on Maven from 2.2.0 on, oldest first."""
+    """Return the final releases on Maven since 2.2.0, oldest first."""
     pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
     mvn(pom, "dependency:tree", "--update-snapshots")  # downloads the list of all versions
     repository = mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
@@ -204,7 +204,7 @@ def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
 
 
 def unpublished(said: str) -> frozenset[Module]:
-    """Return the Kafka modules that Maven reports as missing, without modules that it failed to reach."""
+    """Return the Kafka modules that Maven reports as missing. Exclude modules that it could not download."""
     if "Could not find artifact" not in said and "was not found in" not in said:
         return frozenset()
     return frozenset(Module(*found) for found in _JAR.findall(said))

@@ -1,7 +1,7 @@
 """The native build of this tree, for ``make native`` and native wheels.
 
-Libraries are next to their sources, and Python prefers them. Tests refuse to start if a source has changed since its
-library was compiled.
+Compiled libraries are next to their sources, and Python prefers to import them. Tests refuse to start if a source
+has changed since its library was compiled.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def clean() -> None:
 
 
 def stale() -> str:
-    """Return why tests would not run the current sources, or an empty string if they would."""
+    """Return the reason why tests would not run the current sources, or an empty string if they would."""
     if not any(libraries(RUNTIME)):
         return ""
     changed = [str(path.relative_to(ROOT)) for path in outdated(WORK)]

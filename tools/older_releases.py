@@ -40,11 +40,11 @@ HANDLED = re.compile(r"(?:RequestKeys\$\.(\w+)Key:\(\)S|ApiKeys\.([A-Z_]+):)")
 
 Versions = frozenset[int]
 Facts = Mapping[int, tuple[Versions, Versions]]
-"""Versions that a broker accepts and versions that it advertises, by API key."""
+"""Accepted and advertised versions of a broker, by API key."""
 
 
 def facts_of(release: str, folder: Path) -> Facts:
-    """Return the facts in the classes of a release, whose jars are in ``folder``."""
+    """Return the facts in the classes of a release. Its jars are in ``folder``."""
     broker = folder / f"{BROKER.get(release, 'kafka_2.11')}-{release}.jar"
     clients = folder / f"kafka-clients-{release}.jar"
     accepted: dict[int, Versions] = {}

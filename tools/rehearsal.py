@@ -1,8 +1,8 @@
 """Rehearses the next update: ``make rehearsal`` removes the newest release from a clone and adds it again.
 
-The clone of ``HEAD`` is in ``build/rehearsal``, and stays there if a file differs. :func:`remove` restores the state
+The clone of ``HEAD`` is in ``build/rehearsal``, and is kept if a file differs. :func:`remove` restores the state
 before that release, and ``make update`` adds the release. :func:`describe` copies the manual work from ``HEAD``:
-descriptions, reasons and folders. Then every file must be as in ``HEAD``. The rehearsal needs Maven and a JDK. The
+descriptions, reasons and folders. Every file must then be as in ``HEAD``. The rehearsal needs Maven and a JDK. The
 exit code is 1 if a file differs, 2 if a command failed or changes are not committed, and otherwise 0.
 """
 
@@ -138,7 +138,7 @@ def remove_definitions(union: Path, bundle: str) -> None:
 
 
 def _without(message: Message, history: History, release: str, other: Set[tuple[str, int]]) -> MessageDraft | None:
-    """Return the draft of a message as it is in the releases of ``history``, which lacks ``release``.
+    """Return the draft of a message without the fields of ``release``, which ``history`` lacks.
 
     The draft lacks the message versions in ``other``. The result is ``None`` if no version remains.
     """

@@ -1,4 +1,4 @@
-"""Releases kwire: ``prepare`` sets the version and its notes, ``notes`` prints the notes, ``rehearse`` tries the
+"""Releases kwire: ``prepare`` sets the version and its notes, ``notes`` prints the notes, ``rehearse`` tests the
 release, and ``site`` combines the sites of all releases.
 
 ``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, and builds the
@@ -80,7 +80,7 @@ def notes(changelog: str, version: str) -> str:
 
 
 def rehearse(version: str, pythons: Sequence[str]) -> None:
-    """Build the release in a clone, and try it on each Python version."""
+    """Build the release in a clone, and test it on each Python version."""
     clone, dist = FOLDER / "clone", FOLDER / "dist"
     shutil.rmtree(FOLDER, ignore_errors=True)
     _run(ROOT, "git", "clone", "--quiet", str(ROOT), str(clone))

@@ -1,7 +1,7 @@
 """Adds Kafka releases: ``make update RELEASE=4.5.0``, or without RELEASE all releases on Maven that the union lacks.
 
-The update fetches the jars and merges them, which writes nothing unless the proof holds. It reads error codes and
-enum values from the release's own classes, and drafts enums for new classes. It stores the facts for the tests,
+The update fetches the jars and merges them. It writes nothing unless the proof holds. It reads error codes and enum
+values from the release's own classes, and drafts enums for new classes. It stores the facts for the tests,
 generates code, compares it with Kafka's own classes, and writes the newest release's vectors. The report
 ``build/update.md`` has the remaining manual work, a draft for the changelog, and the changes. The update needs Maven
 and a JDK. The exit code is 1 if a release was not merged, if Kafka's classes differ, or with ``--check`` if releases
@@ -40,10 +40,10 @@ from tools.maven import Jars, MavenError, bring, releases
 REPORT = ROOT / "build" / "update.md"
 DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
 SHOWN, WIDTH = 20, 600
-"""Maximum number of differences from Kafka's classes in the report, and maximum characters of each."""
+"""Maximum number of differences from Kafka's classes in the report, and maximum length of each in characters."""
 LACKING = " has no description"
 SHARED = ("apis", "coordinators", "data")
-"""Folders whose files all belong in a folder within or next to them."""
+"""Folders that should only contain subfolders. Files in them belong in a subfolder or in a neighbouring folder."""
 
 
 @dataclass(frozen=True)

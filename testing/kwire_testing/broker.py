@@ -46,7 +46,7 @@ class FakeBroker(Running):
         """Prepare a cluster.
 
         ``users`` maps user names to passwords. Without users, clients need not log in. The nodes listen on ``ports``,
-        by default on free ones. At most ``keep_requests`` requests are kept.
+        by default on free ports. At most ``keep_requests`` requests are kept.
         """
         super().__init__()
         found = RELEASES.newest if release is None else RELEASES[release]
@@ -140,7 +140,7 @@ class FakeBroker(Running):
         """Fail requests of an API with an error.
 
         The error applies to every topic or group in a request, or only to a given topic, partition or ``key``, which
-        is a group or transactional id. The broker does not process them.
+        is a group or transactional id. The broker does not process the affected entries.
         """
         return self._rule(api, dict(which), error=error)
 
@@ -149,12 +149,12 @@ class FakeBroker(Running):
         return self._rule(api, dict(which), delay=seconds)
 
     def drop(self, api: str, *, answered: bool = False, **which: Unpack[Which]) -> Rule:
-        """Close the connection instead of responding, either before handling the request or after it
-        (``answered``)."""
+        """Close the connection instead of responding, either before the request is handled or, with ``answered``,
+        after it."""
         return self._rule(api, dict(which), drop="response" if answered else "request")
 
     def throttle(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:
-        """Report a throttle time to clients, and read nothing from them during this time."""
+        """Report a throttle time to clients, and do not read from their connections during this time."""
         return self._rule(api, dict(which), throttle=seconds)
 
     def move(self, topic: str, partition: int, node: int) -> None:
@@ -168,7 +168,7 @@ class FakeBroker(Running):
         self._on_loop(lambda: self._cluster.coordinators.update({key: node}))
 
     def advance(self, seconds: float) -> None:
-        """Advance the brokers' clock. Sessions may expire, and delayed actions take place."""
+        """Advance the brokers' clock. Sessions may expire, and scheduled actions run."""
         self._on_loop(lambda: self._cluster.clock.advance(seconds))
 
     def _rule(self, api: str, which: dict[str, Any], **what: Any) -> Rule:

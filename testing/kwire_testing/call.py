@@ -30,7 +30,7 @@ NAMES = (
 )
 """Fields that responses copy from requests to identify their elements."""
 PLAIN = ("partition_index", "group_id", "key")
-"""The same, for elements that are numbers or strings."""
+"""Response fields that identify an element if the request lists plain numbers or strings."""
 FENCED = {"AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2, "InitProducerId": 4, "TxnOffsetCommit": 4}
 """First version of each API with a separate error for fenced producers. Produce always reports an invalid epoch."""
 
@@ -41,7 +41,7 @@ HANDLERS: dict[int, Callable[[Call, Any, Any], Awaitable[None] | None]] = {}
 def answers(fill: Fill) -> Fill:
     """Register ``fill(call, request, response)`` as the handler of the request class in its annotation.
 
-    It fills in the response. If it raises ``Refused``, the response has an error code.
+    ``fill`` fills in the response. If it raises ``Refused``, the response gets an error code.
     """
     HANDLERS[get_type_hints(fill)["request"].API_KEY] = fill
     return fill
@@ -142,7 +142,7 @@ class Call:
         return self.cluster.group(name)
 
     def refuse(self, answer: Any, error: ErrorCode) -> None:
-        """Set an error code in a response or element, replaced by an older code if the version requires it."""
+        """Set an error code in a response or element. Use an older code if the version requires it."""
         if error == ErrorCode.PRODUCER_FENCED and self.version < FENCED.get(self.name, 1 << 15):
             error = ErrorCode.INVALID_PRODUCER_EPOCH
         setattr(answer, "error_code" if hasattr(answer, "error_code") else "partition_error_code", error)
@@ -160,7 +160,7 @@ class Call:
     def each(
         self, fill: Callable[..., object], outer: Any, answer: Any, asked: str, found: str = "", *, once: bool = False
     ) -> None:
-        """Call ``fill(…, element, answer)`` for each element of a request, with the elements around it.
+        """Call ``fill(…, element, answer)`` for each element of a request, with its enclosing elements.
 
         ``asked`` and ``found`` name the lists of the request and response, such as ``topics.partitions``. They are
         equal by default. With ``once``, elements with the same topic get a single answer with an error.

@@ -13,7 +13,7 @@ Timer = Event
 
 
 class Clock:
-    """A clock that runs at normal speed. ``advance`` sets it forward."""
+    """A clock that runs at normal speed. ``advance`` moves it forward."""
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()
@@ -31,13 +31,13 @@ class Clock:
         return int(self.now * 1000)
 
     def advance(self, seconds: float) -> None:
-        """Set the clock forward, and run the actions that are then due."""
+        """Move the clock forward, and run the actions that become due."""
         self._ahead += seconds
         self._run()
 
     def later(self, seconds: float, what: Callable[[], object], former: Timer | None = None) -> Timer:
-        """Schedule an action to run after ``seconds``, instead of the action of a ``former`` timer. Return its
-        timer."""
+        """Schedule an action to run after ``seconds``, and return its timer. Cancel the ``former`` timer that it
+        replaces."""
         self.cancel(former)
         timer = self._timers.enter(seconds, 0, what)
         if self._handle is None or self._handle.when() > asyncio.get_running_loop().time() + seconds:
@@ -45,17 +45,17 @@ class Clock:
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
-        """Discard a timer, unless it is over or ``None``."""
+        """Cancel a timer. Do nothing if it has expired or is ``None``."""
         if timer is not None:
             with suppress(ValueError):
                 self._timers.cancel(timer)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for ``seconds`` of this clock."""
+        """Wait for ``seconds`` on this clock."""
         await self.wait(asyncio.get_running_loop().create_future(), seconds)
 
     async def wait(self, event: asyncio.Future[None], seconds: float) -> None:
-        """Wait for ``event``, but at most for ``seconds``."""
+        """Wait for ``event``, for at most ``seconds``."""
 
         def wake() -> None:
             if not event.done():
@@ -76,7 +76,7 @@ class Clock:
         self._wake(self._timers.run(blocking=False))
 
     def _wake(self, seconds: float | None) -> None:
-        """Run what is due after ``seconds``, or never if it is ``None``."""
+        """Schedule the next run of due actions in ``seconds``, or cancel it if ``seconds`` is ``None``."""
         if self._handle is not None:
             self._handle.cancel()
         self._handle = None if seconds is None else asyncio.get_running_loop().call_later(seconds, self._run)

@@ -64,7 +64,7 @@ class Partition:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """A topic. A topic created later with the same name has a different id."""
+    """A topic. If it is deleted and created again, it has a different id."""
 
     name: str
     id: Uuid
@@ -98,7 +98,7 @@ class Cluster:
         self._kept, self._kept_bytes = kept, 0
 
     def keep(self, call: Call) -> None:
-        """Keep a request for tests. Discard the oldest requests if there are too many or if they are too large."""
+        """Keep a request for tests. Discard the oldest requests beyond the limits on their number and total size."""
         self.requests.append(call)
         self._kept_bytes += call.size
         while len(self.requests) > self._kept or self._kept_bytes > MAX_KEPT:

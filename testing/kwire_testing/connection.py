@@ -20,7 +20,7 @@ from kwire_testing.running import Stream, awaited
 
 assert apis.MODULES  # importing them fills HANDLERS
 MAX_REQUEST = 100 << 20
-"""Maximum size of a request in bytes that Kafka brokers accept by default."""
+"""Maximum request size in bytes, as in Kafka's default configuration."""
 
 
 class Connection:

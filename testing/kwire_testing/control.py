@@ -1,4 +1,4 @@
-"""Rules with which a test interferes: errors, delays, dropped connections and handlers."""
+"""Rules that change how a broker responds: errors, delays, dropped connections and handlers."""
 
 from __future__ import annotations
 

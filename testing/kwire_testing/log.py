@@ -16,10 +16,10 @@ from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused, make_room
 
 KEPT_BATCHES = 5
-"""Number of a producer's last batches for which duplicates are detected."""
+"""Number of batches per producer that are kept to detect duplicates."""
 SEQUENCES = 1 << 31
 MAX_PRODUCERS = 1000
-"""Maximum number of producers that a partition tracks. The oldest without a transaction is removed for a new one."""
+"""Maximum number of producers that a partition tracks. A new producer replaces the oldest without a transaction."""
 MAX_STORED = 1 << 30
 """Maximum total size in bytes of all logs of a cluster. Beyond it, Produce fails as if the disk were full."""
 
@@ -97,8 +97,8 @@ class PartitionLog:
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
     def read(self, offset: int, end: int, size: int, version: int) -> bytes:
-        """Return the batches from ``offset`` to ``end`` as bytes: at least one, and as many as fit into ``size``
-        bytes.
+        """Return batches from ``offset`` to ``end`` as bytes. These are as many as fit into ``size`` bytes, but at
+        least one.
 
         ``version`` is the version of Fetch. Older versions get message sets, and versions before 3 may get an
         incomplete batch.
@@ -124,8 +124,8 @@ class PartitionLog:
         ]
 
     def at_time(self, timestamp: int) -> tuple[int, int] | None:
-        """Return the timestamp and offset of the first record with at least this timestamp, or ``None`` if there is
-        none."""
+        """Return the timestamp and offset of the first record with at least this timestamp, or ``None`` if no record
+        has one."""
         for batch in self.batches:
             if batch.max_timestamp >= timestamp:
                 for record in batch.records():

@@ -1,4 +1,4 @@
-"""SASL logins from a broker's point of view [RFC 4616, 5802, KIP-43, KIP-152]."""
+"""The broker side of SASL logins [RFC 4616, 5802, KIP-43, KIP-152]."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _OPENING = re.compile(r"n,[^,]*,(n=([^,]+),r=([^,]+)(?:,.*)?)", re.DOTALL)
 _FINAL = re.compile(r"(c=[^,]+,r=([^,]+)),p=([A-Za-z0-9+/=]+)")
 
 Conversation = Generator[bytes, bytes, tuple[str, bytes]]
-"""Generator that receives tokens and yields responses. It returns the user name and the last response."""
+"""A generator that receives tokens and yields responses. It returns the user name and the last response."""
 
 
 class Login:
-    """Login of a connection. Without ``users``, every client is logged in."""
+    """The login of a connection. Without ``users``, every client is logged in."""
 
     def __init__(self, users: Mapping[str, str]) -> None:
         self._users = users

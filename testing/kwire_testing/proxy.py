@@ -82,8 +82,8 @@ Watch = Callable[[Event, int], None]
 class Passage:
     """A request that passes through a proxy.
 
-    ``connection`` is the connection's number, and ``broker`` is the destination. Filters of responses find the
-    request in ``request``, as earlier filters left it.
+    ``connection`` is the connection's number, and ``broker`` is the destination. For response
+    filters, ``request`` is the request as the request filters left it.
     """
 
     connection: int
@@ -108,7 +108,7 @@ def addresses(response: Message) -> Iterator[Any]:
 
 
 def limit(response: ApiVersionsResponse, newest: Mapping[str, int] | None = None) -> ApiVersionsResponse:
-    """Limit the response to APIs and versions that kwire knows, and to the ``newest`` version of each API in it."""
+    """Limit a response to APIs and versions that kwire knows, and to the maximum version of APIs in ``newest``."""
     known = []
     for api in response.api_keys:
         if api.api_key in PROTOCOL.api_keys:
@@ -145,7 +145,7 @@ class Proxy(Running):
     ) -> None:
         """Prepare a proxy for ``upstream``, a ``host:port``.
 
-        It listens on ``port`` of ``host`` and, for further brokers, on the ports after it, by default on free ones.
+        It listens on ``port`` of ``host``, and on the following ports for further brokers, by default on free ports.
         Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions that clients can use, such
         as ``{"Produce": 12}`` for filters that need topic names. A frame of more than ``max_frame`` bytes closes its
         connection. Raises ``TypeError`` for a filter without an annotation.
@@ -269,7 +269,7 @@ class _Link:
                 finally:
                     self._send()
                 await target.drain()
-                await self._down.drain()  # filters' answers
+                await self._down.drain()  # responses from filters
         except OSError as problem:
             _log.info("connection %d: %s", self._number, problem)
         except Exception as problem:
@@ -277,7 +277,7 @@ class _Link:
             self._proxy.problems.append(problem)
 
     def _send(self) -> None:
-        """Send all pending data at once, because each write costs more than the rest of a request."""
+        """Send all pending data at once, because each write costs more than all other work on a request."""
         for stream, data in ((self._up, self._to_broker), (self._down, self._to_client)):
             if data:
                 stream.transport.writelines(data)
@@ -316,7 +316,7 @@ class _Link:
             self._flush()
 
     async def _filter_request(self, event: RequestEvent, message: Message, waiting: _Waiting) -> bytes:
-        """Return the bytes to forward after all filters of a request, unless one of them answered it."""
+        """Apply the filters, and return the bytes to forward. If a filter answers, set ``waiting.answer``."""
         await self._learn(message, event)
         who = self._number, self._client, self._broker
         passage = Passage(*who, event.name, event.version, event.client_id, message, self._proxy.topics)
@@ -334,7 +334,7 @@ class _Link:
     def _unread(self, event: RequestEvent | Undecodable) -> bytes | None:
         """Return the response to a request that was not decoded, or ``None`` to forward the request.
 
-        Raise ``ConnectionError`` if it would evade a filter, or if its response would contain broker addresses.
+        Raise ``ConnectionError`` if the request would evade a filter, or its response would contain broker addresses.
         """
         if isinstance(event, RequestEvent) and event.api_key in PROTOCOL.api_keys:
             request, response = PROTOCOL.request(event.api_key), PROTOCOL.response(event.api_key)
@@ -351,7 +351,7 @@ class _Link:
         return None
 
     async def _learn(self, message: Message, event: RequestEvent) -> None:
-        """Ask the broker for the names of topics whose ids occur in a message. Use the client's connection."""
+        """Ask the broker, over the client's connection, for the names of topics whose ids occur in a message."""
         ids = {struct.topic_id for struct in structs(message, "topic_id")} - {bytes(16), *self._proxy.topics}
         if not ids:
             return

@@ -22,7 +22,7 @@ async def awaited(result: T | Awaitable[T]) -> T:
 
 
 class Stream(asyncio.Protocol):
-    """A connection that passes on the pieces of the event loop, without the copies of asyncio's streams."""
+    """A connection that returns data as the event loop delivers it. Asyncio's streams would copy the data."""
 
     def __init__(self, made: Callable[[Stream], object]) -> None:
         """Prepare a connection. ``made`` is called when it is established."""
@@ -34,7 +34,7 @@ class Stream(asyncio.Protocol):
 
     @classmethod
     async def open(cls, host: str, port: int, tls: ssl.SSLContext | None) -> Self:
-        """Connect to a server, which sends nothing by itself."""
+        """Connect to a server. It must not send any data before it receives a request."""
         _, writer = await open_connection(host, port, tls)
         stream = cls(lambda _: writer)
         stream.connection_made(writer.transport)
@@ -66,33 +66,33 @@ class Stream(asyncio.Protocol):
         await self._closed.wait()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Store the transport, and report that the connection is established."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self._writable.set()
         self._made(self)
 
     def data_received(self, data: bytes) -> None:
-        """Keep a piece until it is read. With two, the peer must wait."""
+        """Store a piece of data until it is read. Stop reading from the peer when there are two."""
         if self._pieces:
             self.transport.pause_reading()
         self._pieces.append(data)
         self._readable.set()
 
     def eof_received(self) -> bool:
-        """Keep the connection open for pending responses, which TLS does not allow."""
+        """Keep the connection open for pending responses, except with TLS, which does not allow this."""
         self._ended = True
         self._readable.set()
         return self.transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, problem: Exception | None) -> None:
-        """End all waits."""
+        """Wake all waiting tasks."""
         self._ended = True
         for event in (self._readable, self._writable, self._closed):
             event.set()
 
     def pause_writing(self) -> None:
-        """Let ``drain`` wait."""
+        """Make ``drain`` wait."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
@@ -143,7 +143,7 @@ class Listeners:
 
 
 class Running:
-    """Base class that ``async with`` runs on the caller's event loop, and ``with`` on a separate thread.
+    """Base class of servers. ``async with`` runs one on the caller's event loop, ``with`` on a separate thread.
 
     Leaving the block raises the first of ``problems``, the exceptions of a test's functions.
     """
@@ -152,7 +152,7 @@ class Running:
         self.problems: list[Exception] = []
         self._loop: asyncio.AbstractEventLoop | None = None
         self._owner = 0
-        """Thread of the event loop."""
+        """Identifier of the event loop's thread."""
         self._thread: threading.Thread | None = None
 
     async def _open(self) -> None:

@@ -13,11 +13,11 @@ from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused
 
 MAX_SESSIONS = 1000
-"""Maximum number of sessions in a cluster. The oldest is removed for a new one."""
+"""Maximum number of sessions in a cluster. A new session replaces the oldest."""
 NO_SESSION, FIRST, LAST = 0, 0, -1
 MAX_EPOCH = (1 << 31) - 1
 MAX_WANTED = 100_000
-"""Maximum number of partitions in a session. A client that adds more must start a new one."""
+"""Maximum number of partitions in a session. A client that adds more must start a new session."""
 
 Key = tuple[str, Uuid, int]
 """Name or id of a topic, and a partition index."""
@@ -34,7 +34,7 @@ class Session:
     told: dict[Key, tuple[int, int]] = field(default_factory=dict)
 
     def is_new(self, key: Key, part: PartitionData) -> bool:
-        """Return whether a response without records has anything new for the client."""
+        """Return whether a partition without records has an error or an offset that the client does not know."""
         return part.error_code != 0 or self.told.get(key) != (part.high_watermark, part.log_start_offset)
 
 

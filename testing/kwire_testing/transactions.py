@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwire_testing.cluster import Partition
 
 MAX_NAMES = 10_000
-"""Maximum number of transactional ids in a cluster. The oldest without a transaction is removed for a new one."""
+"""Maximum number of transactional ids in a cluster. A new id replaces the oldest id without a transaction."""
 
 
 @dataclass(slots=True, eq=False)
@@ -25,13 +25,13 @@ class Producer:
     id: int
     epoch: int = -1
     former: int = -1
-    """Epoch with which the producer requested its current epoch."""
+    """Epoch that the producer had when it requested its current epoch."""
     timeout: float = 60.0
     open: bool = False
     partitions: set[Partition] = field(default_factory=set)
     groups: set[Group] = field(default_factory=set)
     committed: bool | None = None
-    """Whether the last transaction was committed. ``None`` if there was none."""
+    """Whether the last transaction was committed, or ``None`` before the first transaction."""
     timer: Timer | None = None
 
 
@@ -44,7 +44,7 @@ class Producers:
         self._known: dict[str, Producer] = {}
 
     def begin(self, name: str | None, timeout: float, producer_id: int, epoch: int) -> Producer:
-        """Return a producer with a new epoch. Abort its open transaction."""
+        """Return a producer with a new epoch. Abort its open transaction, if any."""
         if name is None:
             return Producer(next(self._ids), 0)
         producer = self._known.get(name)

@@ -59,7 +59,7 @@ def unsupported(release: Release) -> kafka.ApiVersionsResponse:
 
 @answers
 def begin_login(call: Call, request: kafka.SaslHandshakeRequest, response: kafka.SaslHandshakeResponse) -> None:
-    """Start a login. After version 0 of this request, tokens are sent without a header."""
+    """Start a login. With version 0 of this request, the client sends tokens without headers."""
     response.mechanisms = [*MECHANISMS]
     call.check()
     call.login.begin(request.mechanism)

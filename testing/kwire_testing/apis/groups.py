@@ -212,14 +212,14 @@ def commit(
 
 @answers
 def fetch_offsets(call: Call, request: kafka.OffsetFetchRequest, response: kafka.OffsetFetchResponse) -> None:
-    """Respond with committed offsets. Since version 8, a request may ask for several groups."""
+    """Respond with committed offsets. Since version 8, a request may name several groups."""
     if call.version < 8:
         _fetch(call, request, response, stable=request.require_stable)
     call.each(partial(_fetch, call, stable=request.require_stable), request, response, "groups")
 
 
 def _fetch(call: Call, asked: Reading, answer: object, *, stable: bool) -> None:
-    """Fill in the offsets of one group. ``asked`` and ``answer`` are messages, or elements of them."""
+    """Fill in the offsets of one group. ``asked`` and ``answer`` are a request and a response, or their elements."""
 
     def fill(
         topic: offset_fetch.OffsetFetchRequestTopic | offset_fetch.OffsetFetchRequestTopics,
@@ -247,7 +247,7 @@ def _fetch(call: Call, asked: Reading, answer: object, *, stable: bool) -> None:
 
 
 def _readable(call: Call, asked: Reading) -> Group:
-    """Return the group that a request reads, or a new group without offsets if it does not exist."""
+    """Return the requested group, or a new group without offsets if it does not exist."""
     call.coordinate(asked.group_id)
     group = call.cluster.groups.get(asked.group_id) or Group(call.cluster.clock)
     if (

@@ -31,7 +31,7 @@ def append(
     part: PartitionProduceData,
     answer: PartitionProduceResponse,
 ) -> None:
-    """Append the batch of a partition."""
+    """Append a batch to its partition."""
     answer.base_offset = -1
     if request.acks not in (-1, 0, 1):
         raise Refused(ErrorCode.INVALID_REQUIRED_ACKS)
@@ -64,7 +64,7 @@ def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch
 
 @answers
 async def read_batches(call: Call, request: kafka.FetchRequest, response: kafka.FetchResponse) -> None:
-    """Respond with batches. Wait for them as long as the request allows."""
+    """Respond with batches. Wait for enough of them as long as the request allows."""
     session = call.cluster.sessions.enter(call.node, call.version, request)
     until = call.cluster.clock.now + request.max_wait_ms / 1000
     while True:
@@ -89,7 +89,7 @@ async def read_batches(call: Call, request: kafka.FetchRequest, response: kafka.
 
 
 async def _appended(call: Call, session: Session, seconds: float) -> None:
-    """Wait until a batch is appended to one of the partitions, but at most for ``seconds``."""
+    """Wait up to ``seconds`` until a batch is appended to one of the partitions."""
     event: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     topics = [(call.cluster.find(name, topic_id), index) for name, topic_id, index in session.wanted]
     logs = [topic.partitions[index].log for topic, index in topics if topic and index < len(topic.partitions)]

@@ -170,7 +170,7 @@ def describe_configs(
 def _check_assignments(
     call: Call, assignments: Sequence[CreatableReplicaAssignment] | Sequence[CreatePartitionsAssignment]
 ) -> None:
-    """Raise ``Refused`` unless each partition can have replicas on the nodes that it is assigned."""
+    """Raise ``Refused`` unless each partition is assigned to distinct existing nodes."""
     for nodes in (one.broker_ids for one in assignments):
         if not nodes or len({*nodes}) < len(nodes) or not {*nodes} <= call.cluster.nodes.keys():
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)

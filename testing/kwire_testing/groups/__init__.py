@@ -47,7 +47,7 @@ class Group:
         return not (self.members.members or self.pending)
 
     def of_kind(self, kind: type[K]) -> K:
-        """Return the members, all of this type. Raise ``Refused`` if there are members of the other type."""
+        """Return the group's members of this type. Raise ``Refused`` if it has members of the other type."""
         if not isinstance(self.members, kind):
             if self.members.members:
                 raise Refused(kind.other_kind)

@@ -49,7 +49,7 @@ class ClassicMember(Member):
 
 
 class ClassicGroup(Members[ClassicMember]):
-    """Classic group, whose leader assigns the partitions."""
+    """A classic group. Its leader assigns the partitions."""
 
     kind, other_kind = "classic", ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
@@ -61,7 +61,7 @@ class ClassicGroup(Members[ClassicMember]):
         self.protocol: str | None = None
         self.leader = ""
         self._expected: dict[str, None] = {}
-        """Member ids that were handed out but have not joined yet."""
+        """Member ids that were issued but have not joined yet."""
         self._timer: Timer | None = None
 
     async def join(
@@ -195,7 +195,7 @@ class ClassicGroup(Members[ClassicMember]):
             self._timer = self._clock.later(longest, lambda: self._begin(late=True))
 
     def _begin(self, *, late: bool = False) -> None:
-        """Begin the next generation if all members have joined or the time is over."""
+        """Begin the next generation if all members have joined or the time is up."""
         missing = [one for one in self.members.values() if not one.waits]
         if missing and not late:
             return

@@ -51,7 +51,7 @@ class ConsumerMember(Member):
 
 
 class ConsumerGroup(Members[ConsumerMember]):
-    """Group of the consumer type with a target assignment. Each heartbeat moves a member one step towards it."""
+    """A group of the consumer type, with a target assignment. Each heartbeat moves a member one step towards it."""
 
     kind = protocol_type = "consumer"
     other_kind = ErrorCode.GROUP_ID_NOT_FOUND
@@ -64,7 +64,7 @@ class ConsumerGroup(Members[ConsumerMember]):
 
     @property
     def state(self) -> str:
-        """State of the group, with Kafka's name."""
+        """State of the group, by Kafka's name."""
         if not self.members:
             return EMPTY
         settled = all(one.epoch == self.epoch and one.assigned == one.target for one in self.members.values())
@@ -172,7 +172,7 @@ class ConsumerGroup(Members[ConsumerMember]):
         member.assigned |= member.target - held
 
     def _uniform(self, wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
-        """Return an assignment with equal numbers of partitions. Members keep their partitions where possible."""
+        """Return a balanced assignment. Members keep their partitions where possible."""
         places = [(name, (number, index)) for name, (number, count) in topics.items() for index in range(count)]
         share, more = divmod(len(places), max(len(self.members), 1))
         owners = {place: one.id for one in reversed(self.members.values()) for place in one.target}

@@ -1,4 +1,4 @@
-"""Members of a group and their sessions, as both types of groups have them."""
+"""Members of a group and their sessions, for both group types."""
 
 from __future__ import annotations
 
