@@ -1,4 +1,4 @@
-"""Escapes untrusted text for GitHub Markdown, which then shows it literally, without links, mentions or HTML."""
+"""Escapes untrusted text for GitHub Markdown, so that it is shown literally, without links, mentions or HTML."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def python_path(path: str) -> str:
 
 
 def constant_name(name: str) -> str:
-    """Return the enum member name for a value, ``PREPARE_COMMIT`` for both ``PrepareCommit`` and itself."""
+    """Return the enum member name for a value: ``PREPARE_COMMIT`` for ``PrepareCommit`` or ``PREPARE_COMMIT``."""
     return name if name == name.upper() else snake_case(name).upper()
 
 

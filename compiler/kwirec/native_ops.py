@@ -140,7 +140,7 @@ def _slice(builder: IRBuilder, node: Expression, before: Expression | None = Non
 
 
 def construct(builder: IRBuilder, expr: CallExpr, callee: RefExpr, without: Sequence[str]) -> Value | None:
-    """Compile ``new_X(…)`` by creating the object and storing its attributes without a call of ``X.__init__``."""
+    """Compile ``new_X(…)`` by creating the object and storing its attributes without calling ``X.__init__``."""
     made = builder.node_type(expr)
     if not isinstance(made, RInstance) or set(expr.arg_kinds) - {ARG_POS}:
         return None
@@ -185,7 +185,8 @@ def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value 
     """Declare at the end of a module that its classes have no subclasses in other modules.
 
     mypyc cannot know this when it compiles a single module. With this fact, it knows that attributes set in
-    ``__init__`` always exist. It then does not check for an old value before a write, or a missing one before a read.
+    ``__init__`` always exist. It then checks neither for an old value before a write nor for a missing one before a
+    read.
     """
     classes = _classes(builder)
     CLOSED[builder.module_name] = builder.module_path

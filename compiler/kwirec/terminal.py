@@ -13,9 +13,9 @@ PHASES = {"parse": "reading definitions", "check": "checking", "emit": "emitting
 
 @contextmanager
 def phases(*, quiet: bool) -> Iterator[Callable[[str, int, int], None]]:
-    """Show progress within a ``with`` block, which receives a function of the phase, the done items and the total.
+    """Show progress in a ``with`` block, which receives a function of the phase, finished items and total items.
 
-    Bars stay until the end, so short phases are visible, too.
+    Bars stay until the end, so that short phases can be seen, too.
     """
     console = Console(stderr=True, quiet=quiet)
     columns = TextColumn("{task.description:<20}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()

@@ -36,7 +36,7 @@ class VersionRange:
     @staticmethod
     @lru_cache(maxsize=1024)
     def parse(text: str) -> VersionRange:
-        """Return the range for text in one of the four notations. Raises ``ValueError`` with the reason otherwise."""
+        """Return the range for a text in one of the four notations, or raise ``ValueError`` with the reason."""
         text = text.strip()
         if text == "none":
             return NONE
@@ -51,7 +51,7 @@ class VersionRange:
 
     @staticmethod
     def covering(versions: Iterable[int], *, open_at: int | None = None) -> VersionRange:
-        """Return the range of exactly ``versions``. Raises ``ValueError`` if they have gaps.
+        """Return the range that contains exactly ``versions``. Raises ``ValueError`` if they have gaps.
 
         A range that ends at the version ``open_at`` becomes open-ended (``N+``).
         """
@@ -129,7 +129,7 @@ _NEARLY = re.compile(rf"v?(?P<low>{_N})(?:\+|[ ]*-[ ]*v?(?P<high>{_N}))")
 
 
 def nearly_range(text: str) -> VersionRange | None:
-    """Return the range that a text means despite spaces or the form of the other notation, or ``None``."""
+    """Return the range that a text means, allowing spaces and the form of the other notation, or ``None``."""
     if (match := _NEARLY.fullmatch(text.strip())) is None:
         return None
     low = int(match["low"])
@@ -138,7 +138,7 @@ def nearly_range(text: str) -> VersionRange | None:
 
 
 def runs_text(versions: Iterable[int]) -> str:
-    """Return versions as ranges, such as ``0-3, 5``, or ``""`` without versions."""
+    """Return versions as ranges, such as ``0-3, 5``, or ``""`` if there are none."""
     return ", ".join(map(str, VersionRange.runs(versions)))
 
 

@@ -1,4 +1,4 @@
-"""Merges a release into the union of all releases with ``merge(root, release, paths, report)``."""
+"""``merge(root, release, paths, report)`` merges a release into the union of all releases."""
 
 from kwirec.merge.merge import MergeOutcome, merge
 

@@ -1,8 +1,8 @@
 """Matches the fields and structs of two drafts of one message.
 
-Shared versions, whose bytes are equal in both drafts, decide first. Two untagged fields match if they have the same
-position in the same struct of a shared version, and two tagged fields if they have the same tag. The remaining fields
-are matched by name.
+Shared versions are considered first, because their bytes are equal in both drafts. Two untagged fields match if they
+have the same position in the same struct of a shared version, and two tagged fields if they have the same tag. The
+remaining fields are matched by name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwirec.merge.draft import FieldDraft, MessageDraft
 
 @dataclass
 class Alignment:
-    """Matching structs as pairs ``(preferred, other)``, each with its matching field names in the same order."""
+    """Pairs of matching structs ``(preferred, other)``, each with pairs of matching field names in the same order."""
 
     structs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ def _pairs(mine: list[FieldDraft], theirs: list[FieldDraft], version: int) -> It
 
 
 def _by_name(mine: list[FieldDraft], theirs: list[FieldDraft], names: dict[str, str]) -> None:
-    """Match the remaining fields by name, or by a former name of a field in ``mine``."""
+    """Match the remaining fields by name or by former names of the fields in ``mine``."""
     taken = set(names.values())
     rest = {f.name: f for f in theirs if f.name not in taken}
     for draft in mine:

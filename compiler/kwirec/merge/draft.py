@@ -1,7 +1,7 @@
 """Drafts are messages in a form that can be joined.
 
 A draft has plain sets of the valid versions in which each field is present, nullable or tagged. Ranges are written
-from these sets, so they never claim more than some release proves.
+from these sets, so they never contain a version that no release proves.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class MessageDraft:
 
 
 def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
-    """Return a copy of ``draft`` whose version sets are the results of ``change`` for the sets of all drafts."""
+    """Return a copy of ``draft`` in which ``change`` computes each version set from the same set of all drafts."""
     sets: dict[str, Any] = {
         name: change(own, *(getattr(other, name) for other in others))
         for name, own in vars(draft).items()
@@ -147,7 +147,7 @@ def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
 
 
 def draft_of(message: Message) -> MessageDraft:
-    """Return the draft of a message without fields and structs that no version uses."""
+    """Return the draft of a message, without fields or structs that no version uses."""
     valid = frozenset(message.valid)
     flexible = frozenset(message.valid.intersect(message.flexible))
     structs = {}

@@ -2,8 +2,8 @@
 
 ``releases.json`` records which versions of each API a broker release accepts, advertises, deprecates or marks as
 unstable. ``layouts.json`` records the fingerprints of each message version and the releases that had them. They are
-the evidence that proves the union. ``exceptions.json`` lists the versions whose bytes changed between releases, with
-the releases and a reason.
+the evidence for the union. ``exceptions.json`` lists the versions whose bytes changed between releases, with the
+releases and a reason.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class History:
     layouts: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     exceptions: list[ExceptionEntry] = field(default_factory=list)
     unpublished: dict[str, list[str]] = field(default_factory=dict)
-    """By release, messages whose module was not published with it. The release neither has nor removes them."""
+    """By release, the messages whose module was not published. The release neither has nor removes them."""
 
     @property
     def names(self) -> list[str]:
@@ -103,7 +103,7 @@ class History:
         return self.layouts.get(message, {}).get(version, {})
 
     def unpublished_in(self, message: str, version: int) -> set[str]:
-        """Return the releases that lack a message's module, if the version existed in the last release with it."""
+        """Return the releases without a message's module, if the last release with the module had the version."""
         found: set[str] = set()
         there = False
         for release in self.names:
@@ -117,7 +117,7 @@ class History:
         self.layouts.setdefault(message, {}).setdefault(version, {})[release] = fingerprint
 
     def forget(self, release: str) -> None:
-        """Drop the facts of an earlier merge of this release, so that another merge replaces them."""
+        """Drop the facts from an earlier merge of this release, so that a new merge can replace them."""
         self.releases.pop(release, None)
         self.unpublished.pop(release, None)
         left = [entry for entry in self.evidence() if entry[2] != release]
@@ -237,7 +237,7 @@ def _grouped(prints: Mapping[str, str], order: Sequence[str]) -> dict[str, str]:
 
 
 def _joined(exceptions: list[ExceptionEntry]) -> list[ExceptionEntry]:
-    """Return the exceptions with one entry for all releases in which a version has the same reason."""
+    """Return the exceptions, with one entry for all releases in which a version is excepted for the same reason."""
     joined: dict[tuple[str, int, int | None, str], list[str]] = {}
     for entry in exceptions:
         joined.setdefault((entry.message, entry.version, entry.now, entry.reason), []).extend(entry.releases)

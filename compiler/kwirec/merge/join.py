@@ -15,11 +15,11 @@ from kwirec.merge.align import Alignment, align
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft, with_versions
 
 SinceOf = Callable[[frozenset[int]], str]
-"""Returns the release that added a tagged field to these versions, which one draft has without the field."""
+"""A function that returns the release that added a tagged field to these versions, if one draft lacks the field."""
 
 
 def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tuple[MessageDraft, list[str]]:
-    """Return the joined draft, which uses the names of ``preferred``, and the contradictions that were found."""
+    """Return the joined draft, with the names in ``preferred``, and the contradictions between the drafts."""
     alignment = align(preferred, other)
     joiner = _Joiner(preferred, other, alignment, since_of)
     draft = replace(
@@ -66,7 +66,7 @@ class _Joiner:
         return joined
 
     def _fields(self, mine: list[FieldDraft], other: StructDraft, names: dict[str, str]) -> list[FieldDraft]:
-        """Return the fields in my order. A field that only ``other`` has follows its predecessor in ``other``."""
+        """Return the fields in the order of ``mine``. A field that only ``other`` has follows its predecessor."""
         by_their_name = {theirs: my for my, theirs in names.items()}
         theirs = {field.name: field for field in other.fields}
         result = [self._both(field, theirs[names[field.name]]) if field.name in names else field for field in mine]
@@ -89,8 +89,8 @@ class _Joiner:
 
     def _both(self, mine: FieldDraft, theirs: FieldDraft) -> FieldDraft:
         # A release that dropped old versions also dropped the default and ignorable that only those versions needed.
-        # The preferred draft therefore decides only if some of its versions lack the field, or if it has all
-        # versions of the other draft and so dropped the attributes on purpose.
+        # The preferred draft is therefore used only if some of its versions lack the field, or if it has all versions
+        # of the other draft and so dropped the attributes on purpose.
         has_all = theirs.live | theirs.lacks <= mine.live | mine.lacks
         decisive = mine if mine.lacks or mine.tagged or has_all else theirs
         return replace(

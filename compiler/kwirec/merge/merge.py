@@ -1,6 +1,6 @@
 """Merges a release into the union: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
 
-The steps are: read both → pair messages → let one side win where bytes differ → join → write → read back → prove.
+Steps: read both → pair messages → let one side win where bytes differ → join → write → read back → prove.
 Files are written only if the proof succeeds.
 """
 
@@ -225,7 +225,7 @@ class _Merger:
         """Return whether a record was renamed.
 
         It was renamed if both have the same number, most of their field names are equal, and neither name exists on
-        the other side. The number does not suffice, because different logs use the same numbers.
+        the other side. The number is not sufficient, because different logs use the same numbers.
         """
         if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
             return False
@@ -238,7 +238,7 @@ class _Merger:
         mine, incoming = self._renumber(ours, theirs, mine, incoming)
         mine, incoming = self._settle(ours, theirs, mine, incoming)
         self._earlier_tags(mine, incoming)
-        # The newest release with a version decides whether that version is deprecated.
+        # A version is deprecated if the newest release with this version deprecates it.
         decides = frozenset(v for v in incoming.valid if self._is_newest_with(ours.name, v))
         deprecated = (incoming.deprecated & decides) | (mine.deprecated - decides)
         if self._newest:
@@ -322,7 +322,7 @@ class _Merger:
                 )
 
     def _with_other_bytes(self, name: str, theirs: Message, version: int) -> Iterator[str]:
-        """Yield the merged releases whose bytes for a version differ from this release, or are missing from it."""
+        """Yield the merged releases with different bytes for a version, or all if this release lacks the version."""
         own = self._layouts.by_message[theirs.name].get(version)
         for release, fingerprint in self.history.prints(name, version).items():
             if own is None or fingerprint != own.fingerprint:
@@ -369,9 +369,8 @@ class _Merger:
     def _advertised(self, api_key: int, accepts: VersionRange) -> str | None:
         """Return the range that the release advertises for an API, or ``None`` if it equals the accepted range.
 
-        Definitions do not contain advertised versions, so recorded ranges are kept. Otherwise, the range is assumed
-        to differ as it does in a neighbouring release: one of the same line, or else the previous release
-        [KAFKA-18659].
+        Definitions do not contain advertised versions, so recorded ranges are kept. Otherwise, the range is derived
+        from a neighbouring release, which is one of the same line or else the previous release [KAFKA-18659].
         """
         if (known := self._known.get(api_key)) is not None:
             return known.advertises

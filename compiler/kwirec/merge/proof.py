@@ -19,7 +19,7 @@ from kwirec.merge.history import History, release_key
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A message version whose bytes in one release differ from the union."""
+    """A message version whose bytes in a release differ from its bytes in the union."""
 
     message: str
     version: int
@@ -42,7 +42,7 @@ class Proof:
 
 
 def prove(schema: Schema, layouts: Layouts, history: History) -> Proof:
-    """Return the result of comparing the union with the fingerprints of all merged releases."""
+    """Compare the union with the fingerprints of all merged releases, and return the result."""
 
     @functools.cache
     def print_at(message: str, version: int, since: str) -> str:

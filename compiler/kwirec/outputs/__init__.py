@@ -1,7 +1,7 @@
-"""Implements ``kwirec emit``, which turns a folder of templates and definitions into files in a sandbox.
+"""Implements ``kwirec emit``, which renders a folder of templates from definitions, in a sandbox.
 
-Templates run in a separate process, which has their text and the view of the protocol. Its time, memory and output
-are limited. ``folder`` reads templates, ``process`` runs ``child``, and ``emitting`` validates and writes the
+Templates run in a separate process, which receives their text and the view of the protocol. Its time, memory and
+output are limited. ``folder`` reads templates, ``process`` runs ``child``, and ``emitting`` validates and writes the
 results.
 """
 

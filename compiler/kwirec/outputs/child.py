@@ -1,8 +1,8 @@
 """The process that renders templates. It reads a job from standard input and writes events as lines of JSON.
 
-The process has the text of the templates and the view, and opens no files. Its sandbox allows only public attributes,
-and its limits stop endless loops and endless output. The parent does not trust the events: it validates paths and
-counts bytes.
+The process receives the text of the templates and the view, and does not open files. Its sandbox allows only public
+attributes, and its limits stop endless loops and endless output. The parent does not trust the events. It validates
+paths and counts bytes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Missing(jinja2.StrictUndefined):
 
 
 class _Message(str):
-    """A message about a name, with the names that exist. ``None`` stands for the names of the template."""
+    """A message about an unknown name, with the names that exist, or ``None`` for the variables of the template."""
 
     name: str
     candidates: tuple[str, ...] | None
@@ -166,7 +166,7 @@ class Renderer:
             self._stream.flush()
 
     def run(self) -> None:
-        """Render all outputs. An output ends with its first error."""
+        """Render all outputs. An output stops at its first error."""
         for number, (template, _, each) in enumerate(self._job.outputs):
             self.send(start=number)
             try:
@@ -274,8 +274,8 @@ def _place(traceback: TracebackType | None, job: Job, template: str) -> tuple[st
 def _limit(memory: int, seconds: float) -> None:
     """Limit memory and CPU time where the system supports it. The parent's time limit works everywhere.
 
-    The CPU limit ends a single step of C, in which no thread of Python runs. It leaves :meth:`Renderer.watch` two
-    seconds to end everything else, which reports the line.
+    The CPU limit stops a single long call into C, during which no Python thread can run. It is two seconds higher
+    than the limit of :meth:`Renderer.watch`, which stops everything else and reports the line.
     """
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource

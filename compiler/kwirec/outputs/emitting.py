@@ -1,4 +1,4 @@
-"""Templates and definitions → files, in these steps: read, select, render, check paths, write."""
+"""Turns templates and definitions into files. The steps are: read, select, render, check paths, write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Template filters for names in every case, literals of several languages, and comments.
+"""Template filters for naming conventions, literals of several languages, and comments.
 
 Text from definitions is untrusted. The result of a filter cannot end the literal or comment that contains it.
 """

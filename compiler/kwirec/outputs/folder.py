@@ -11,7 +11,7 @@
     each = "message"                        # default: "schema"
 
 Without ``[[output]]``, each template whose name does not begin with ``_`` is one output for the schema. Templates can
-only use files that this module read.
+only use files that this module has read.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Templates:
 
 
 def built_in() -> dict[str, Path]:
-    """Return the template folders that are included in kwirec, by name."""
+    """Return the template folders that come with kwirec, by name."""
     there = (folder for folders in FOLDERS if folders.is_dir() for folder in sorted(folders.iterdir()))
     return {folder.name: folder for folder in there if (folder / CONFIG).is_file()}
 
@@ -151,7 +151,7 @@ def _default_outputs(sources: Mapping[str, Source]) -> Iterator[Output]:
 
 
 def _literally(path: str) -> str:
-    """Return a path template that yields exactly this path, whose name may contain braces."""
+    """Return a path template that yields exactly this path, even if it contains braces."""
     return f"{{% raw %}}{path}{{% endraw %}}" if "{" in path else path
 
 

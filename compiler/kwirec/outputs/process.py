@@ -95,7 +95,7 @@ def render_all(
 
 
 class _Child:
-    """Context manager for the rendering process, which is killed at the end or after several times its CPU time."""
+    """Context manager for the rendering process. It is killed at the end, or after a multiple of its CPU limit."""
 
     def __init__(self, seconds: float) -> None:
         package = str(Path(__file__).parents[2])

@@ -20,8 +20,8 @@ from kwirec.versions import in_words
 def null_default(at: FieldSite) -> Iterator[Finding]:
     """The default of a field is null, but the field is not nullable in all of its versions.
 
-    A message with the default could not be written in the other versions. Records are exempt because their default is
-    always null, as in Kafka.
+    A message with this default could not be written in the other versions. Records are exempt because their default
+    is always null, as in Kafka.
     """
     required = at.live - at.within(at.field.nullable)
     if at.decl.default is None or at.field.default is not None or str(at.field.type) == "records" or not required:

@@ -65,7 +65,7 @@ def enum_value_name(at: EnumSite) -> Iterator[Finding]:
 def enum_type(at: EnumSite) -> Iterator[Finding]:
     """The type of the values is not an integer type.
 
-    Enums name numbers. Names that are sent as strings need no enum because they are already readable.
+    Enums give names to numbers. Values that are sent as strings need no enum because they are already readable.
     """
     if (name := at.enum.type.name) not in INTEGER_RANGES:
         yield at.finding(
@@ -81,7 +81,7 @@ def enum_type(at: EnumSite) -> Iterator[Finding]:
 def empty_enum(at: EnumSite) -> Iterator[Finding]:
     """An enum has no values.
 
-    It would say nothing about the fields that refer to it.
+    An empty enum says nothing about the fields that refer to it.
     """
     if not at.enum.values:
         yield at.finding(f"enum `{at.enum.name}` has no values", at.decl.name.span, "names no value")
@@ -117,7 +117,7 @@ def duplicate_value_name(at: EnumSite) -> Iterator[Finding]:
 def duplicate_value(at: EnumSite) -> Iterator[Finding]:
     """Two names of an enum have the same value.
 
-    A reader could not know which name a peer means.
+    It would be unclear which name a peer means.
     """
     for first, one in repeated(at.enum.values, lambda one: one.value):
         yield at.finding(
@@ -133,7 +133,7 @@ def duplicate_value(at: EnumSite) -> Iterator[Finding]:
 def value_out_of_range(at: EnumSite) -> Iterator[Finding]:
     """A value does not fit the type of its enum.
 
-    No field could ever hold it.
+    No field could ever hold such a value.
     """
     low, high = INTEGER_RANGES.get(at.enum.type.name, (None, None))
     for one in at.enum.values:

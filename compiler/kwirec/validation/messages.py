@@ -160,7 +160,7 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
 def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     """A request and its response become flexible in different versions.
 
-    The header versions of both depend on it, and proxies and captures expect both to agree.
+    Their header versions depend on flexibility, and proxies and captures expect both to agree.
     """
     for request_, response_ in _pairs(sites):
         shared = request_.message.valid.intersect(response_.message.valid)
@@ -298,7 +298,7 @@ def header_versions_not_rpc(at: MessageSite) -> Iterator[Finding]:
 def header_versions_incomplete(at: MessageSite) -> Iterator[Finding]:
     """The ranges of `headerVersions` leave out a valid version, or contain one twice.
 
-    Every version is sent after a header of one version, which both sides must know beforehand.
+    Each message version has one header version, which both sides must know in advance.
     """
     entries, valid = at.decl.header_versions, at.message.valid
     if entries is None or not at.message.is_rpc or valid.is_open:

@@ -53,7 +53,7 @@ def field_name(at: FieldSite) -> Iterator[Finding]:
 
 
 def _field_fix(at: FieldSite) -> Fix:
-    """Return the fix that writes the name in camel case, unless another field of the struct would have this name."""
+    """Return the fix that writes the name in camel case, unless another field of the struct already has this name."""
     name, new = at.decl.name, _camel_case(at.field.name)
     others = {snake_case(_camel_case(other.name)) for other in at.struct.fields if other is not at.field}
     is_new = name.value.isascii() and bool(new) and snake_case(new) not in others
@@ -162,7 +162,7 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
 def python_keyword(at: FieldSite) -> Iterator[Finding]:
     """The name of a field is a Python keyword.
 
-    The attribute gets a trailing underscore, which users of the generated class must know about.
+    The attribute gets a trailing underscore, and users of the generated class must know this.
     """
     if is_python_keyword(at.field.name):
         yield at.finding(
@@ -183,8 +183,8 @@ def missing_description(sites: Sites) -> Iterator[Finding]:
 
     Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`. An
     inline struct has `structAbout` next to the `about` of its field. Kafka's own definitions describe only fields. If
-    no JSON file describes anything else, there is one finding. Definitions in the dialect of franz-go may lack
-    descriptions.
+    no JSON file describes anything except fields, there is only one finding. Definitions in the dialect of franz-go
+    may lack descriptions.
     """
     structs = [struct for at in sites if at.decl.dialect != "franz-go" for struct in at.structs]
     in_json = [at for at in structs if at.message.decl.dialect == "json"]

@@ -149,7 +149,8 @@ def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
 def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
     """The tagged versions of a field are not within its versions.
 
-    It would be unclear whether the field exists. Omit `versions` if the field is tagged in all its versions.
+    Outside its versions, it would be unclear whether the field exists. Omit `versions` if the field is tagged in all
+    its versions.
     """
     versions, tagged = at.decl.versions, at.decl.tagged_versions
     if versions and tagged and versions.value and not versions.value.covers(tagged.value):

@@ -30,7 +30,8 @@ MAX_LAYOUT_FIELDS = 10_000
 def nested_array(at: FieldSite) -> Iterator[Finding]:
     """A field is an array of arrays.
 
-    The protocol does not support nested arrays. A struct between the two also allows more fields to be added later.
+    The protocol does not support nested arrays. Put a struct between the two arrays, which also allows you to add
+    fields later.
     """
     if at.decl.type.array_depth > 1:
         yield at.finding(
@@ -73,9 +74,9 @@ def not_nullable(at: FieldSite) -> Iterator[Finding]:
 def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
     """The `entityType` of a field is not one of Kafka's entity types.
 
-    A list of all topic names or broker ids would lack a field whose entity type is misspelt. Kafka's entity types are
-    transactionalId, producerId, groupId, topicName and brokerId. Entity types do not affect bytes, so a protocol can
-    have others. If it does, turn this warning off.
+    A field with a misspelt entity type would be missing from a list of all topic names or broker ids. Kafka's entity
+    types are transactionalId, producerId, groupId, topicName and brokerId. Entity types do not affect bytes, so a
+    protocol can have others. If it does, turn this warning off.
     """
     written = at.decl.entity_type
     if written is not None and FIELD_NAME.fullmatch(written.value) and written.value not in ENTITY_TYPES:
@@ -230,7 +231,7 @@ def recursive_struct(at: MessageSite) -> Iterator[Finding]:
 
 
 def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
-    """Return, for each struct, its fields that are structs or arrays of structs."""
+    """Return the fields that are structs or arrays of structs, by struct name."""
     return {
         struct.struct.name: [site for site in struct.fields if isinstance(site.base, StructType)]
         for struct in at.structs
@@ -240,7 +241,7 @@ def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
 def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite]]:
     """Yield cycles found by a depth-first search. Breaking each of them leaves no cycle.
 
-    It does not recurse because a chain of common structs can be longer than Python's stack.
+    The search is iterative because a chain of common structs can exceed Python's recursion limit.
     """
     done: set[str] = set()
     for start in edges:

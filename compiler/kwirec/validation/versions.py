@@ -123,7 +123,7 @@ def beyond_valid_versions(at: MessageSite) -> Iterator[Finding]:
 def idle_range(at: FieldSite) -> Iterator[Finding]:
     """The nullable, tagged or flexible versions of a field do not overlap its versions.
 
-    The range has no effect. It may begin before the versions of the field or end after them.
+    The range has no effect. A range that overlaps the versions of the field may begin before or end after them.
     """
     if not at.live:
         return
@@ -281,7 +281,7 @@ def outlived(at: FieldSite) -> Iterator[Finding]:
 def many_versions(at: MessageSite) -> Iterator[Finding]:
     """A message has more than 1000 valid versions.
 
-    Each version has its own layout, so thousands of versions need minutes to compile. Kafka's longest range has 19
+    Each version has its own layout, so thousands of versions take minutes to compile. Kafka's longest range has 19
     versions.
     """
     written, count = at.decl.valid_versions, len(at.message.valid)

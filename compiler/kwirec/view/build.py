@@ -1,4 +1,4 @@
-"""Builds the view of a ``Schema``. With a selection, the view ignores all other versions.
+"""Builds the view of a ``Schema``. With a selection, the view contains only the selected versions.
 
 The schema must have passed validation. Building a view cannot fail.
 """
@@ -134,7 +134,7 @@ class _Message:
         )
 
     def _versions(self, versions: Iterable[int], within: frozenset[int] | None = None) -> model.Versions:
-        """Return the members of ``versions`` that are in ``within``, or by default the selected ones."""
+        """Return the members of ``versions`` that are in ``within``, which defaults to the selected versions."""
         there = self._selected if within is None else within
         if isinstance(versions, VersionRange):
             return model.Versions(tuple(sorted(version for version in there if version in versions)))

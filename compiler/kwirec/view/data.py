@@ -1,7 +1,7 @@
 """The view as JSON, for programs in other languages, and its JSON Schema, made from the classes of the view.
 
 ``FORMAT`` is the first entry. Later releases may add keys, and values of ``kind`` and ``status``, without changing
-it. If they remove or rename a key, or change its meaning or type, the format gets a new number.
+this number. If they remove or rename a key, or change its meaning or type, the format gets a new number.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ class SelectionError(ValueError):
 
 
 def newest(message: Message, versions: Iterable[int]) -> int:
-    """Return the last stable one of ``versions``, or the last one if none is stable."""
+    """Return the last stable version in ``versions``, or the last version if none is stable."""
     ordered = sorted(versions)
     stable = [version for version in ordered if not message.latest_unstable or version < message.valid.high]
     return (stable or ordered)[-1]
