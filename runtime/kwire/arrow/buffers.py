@@ -1,4 +1,4 @@
-"""Converting buffers of ``kwire.columns`` to Arrow arrays."""
+"""Converting the buffers of ``kwire.columns`` to Arrow arrays."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from pyarrow import compute
 from kwire.columns.rows import unmarked
 
 MAX_BYTES = (1 << 31) - 1
-"""Maximum size in bytes of a buffer with places, which are int32 like Arrow's offsets."""
+"""Maximum size of a buffer in bytes. Positions in it are int32, like Arrow's offsets."""
 
 FEW = 1 << 14
-"""Maximum number of rows for which the indexes of parts are cached. Making them costs more than using them."""
+"""Maximum number of rows for which the indexes of parts are cached. Computing them takes longer than using them."""
 
 
 def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) -> pa.Array:
@@ -27,7 +27,7 @@ def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) ->
 
 
 def binary(values: Sequence[bytes | None]) -> pa.Array:
-    """Return the same array as ``pa.array``, but without copying large values twice."""
+    """Return ``values`` as a binary array. Unlike ``pa.array``, this does not copy large values twice."""
     offsets = array("i", accumulate([0 if value is None else len(value) for value in values], initial=0))
     nulls = values.count(None)
     valid = pa.array([value is not None for value in values]).buffers()[1] if nulls else None
@@ -52,8 +52,8 @@ def _even() -> pa.Array:
 def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last: int | None = None) -> pa.Array:
     """Return parts of ``data`` as a binary array, either all parts or the rows from ``first`` to ``last``.
 
-    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains rows (int64). In an
-    array with these offsets, parts and gaps alternate. Selecting the parts copies them only once.
+    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains rows (int64). As
+    offsets of an array, these pairs result in alternating parts and gaps. Selecting the parts copies them only once.
     """
     valid = valid_rows(nulls, len(places) // 8)
     if last is not None:

@@ -1,4 +1,4 @@
-"""The columns of a message: its schema, and conversions between messages and columns."""
+"""The schema of a message, and conversions between messages and columns."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Versions = int | Sequence[int]
 COMPILED = is_native()
 
 AT_ONCE = 1 << 20
-"""Approximate size in bytes of the unusual frames that are decoded into objects at a time."""
+"""Approximate total size, in bytes, of unusual frames that are decoded into objects at a time."""
 
 K = TypeVar("K")
 
@@ -75,10 +75,11 @@ class Columns:
         self._readers: dict[int, Reader | None] = {}
 
     def select(self, *paths: str) -> Columns:
-        """Return only the columns at these paths and all columns in them, such as ``topics`` or
-        ``topics.partitions.leader_id``.
+        """Return a ``Columns`` object with only the columns at these paths, such as ``topics`` or
+        ``topics.partitions.leader_id``, and all columns nested in them.
 
-        ``decode`` skips all other columns. Raise ``UnknownColumnError`` for a column that the message does not have.
+        Its ``decode`` method skips all other columns. Raise ``UnknownColumnError`` for a column that the message does
+        not have.
         """
         return Columns(self.message, selected(self.type, paths, self.message.__name__))
 
@@ -90,7 +91,7 @@ class Columns:
     def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
         """Return a batch with one row per message.
 
-        The columns are as in ``array``. A row cannot be null, so ``None`` raises ``ValueError``.
+        The columns are as in ``array``. Rows cannot be null, so ``None`` raises ``ValueError``.
         """
         array = self.array(messages, versions)
         if array.null_count:
@@ -98,11 +99,11 @@ class Columns:
         return pa.RecordBatch.from_struct_array(array)
 
     def array(self, messages: Sequence[Message | None], versions: Versions) -> pa.StructArray:
-        """Return the messages as one array of structs, with null for ``None`` in any version.
+        """Return the messages as an array of structs. ``None`` becomes null.
 
         Fields that a version lacks are null. Raise ``UnknownVersionError`` for a version that the message does not
-        have, ``TypeError`` for a different message, and ``ValueError`` or ``OverflowError`` for values that cannot be
-        sent. A column can hold up to 2 GB.
+        have, ``TypeError`` for an instance of another class, and ``ValueError`` or ``OverflowError`` for values that
+        cannot be sent. A column can hold up to 2 GB.
         """
         for message in messages:
             if message is not None and type(message) is not self.message:
@@ -126,10 +127,10 @@ class Columns:
     ) -> Decoded:
         """Return the columns of encoded message bodies, and the errors of invalid frames.
 
-        The columns equal ``array`` of the decoded messages, but are read without creating message objects. ``start``
-        is the offset of the body in all frames or in each frame. An invalid frame is null, and the result contains
-        its ``DecodeError``. Columns that were not selected are not checked. Unusual frames, such as frames that only
-        a tolerant ``policy`` accepts, are decoded one by one. ``max_decoded`` is explained in
+        The columns are the same as ``array`` returns for the decoded messages, but are read without creating message
+        objects. ``start`` is the offset of the body in all frames or in each frame. An invalid frame becomes null,
+        and its ``DecodeError`` is part of the result. Columns that were not selected are not checked. Unusual frames,
+        such as those that only a tolerant ``policy`` accepts, are decoded one by one. ``max_decoded`` is explained in
         ``kwire.connection.ConnectionDecoder``. Frames of 2 GiB or more raise ``ValueError``.
         """
         each = list(_each(versions, len(frames)))
@@ -181,10 +182,10 @@ class Columns:
                 size = 0
 
     def _reader(self, version: int) -> Reader | None:
-        """Return the reader for a version, or ``None``.
+        """Return the reader for a version, or ``None`` to decode its frames into objects.
 
-        There is no reader if programs cannot read the version, or if objects are faster, as in an interpreted run
-        with all columns.
+        Objects are used if programs cannot read the version, or if objects are faster, as in an interpreted run with
+        all columns.
         """
         if self._whole and not COMPILED:
             return None
@@ -197,7 +198,7 @@ class Columns:
         return self._readers[version]
 
     def messages(self, rows: pa.StructArray | pa.RecordBatch, versions: Versions) -> list[Message | None]:
-        """Return the messages of columns made by ``array`` or ``batch``, with ``None`` for null."""
+        """Return the messages in columns that ``array`` or ``batch`` returned. Null becomes ``None``."""
         array = rows.to_struct_array() if isinstance(rows, pa.RecordBatch) else rows
         by_row: dict[int, Message] = {}
         there = zip(array.is_valid().to_pylist(), _each(versions, len(array)), strict=True)
@@ -216,7 +217,8 @@ class Columns:
 
 
 class _Found:
-    """Arrays of messages and the frame of each row, in any order. Later rows of a frame replace earlier rows."""
+    """Arrays of messages, in any order, and the row of each frame. If a frame is added twice, the later row is
+    used."""
 
     def __init__(self, kind: pa.StructType, count: int) -> None:
         self.kind = kind
@@ -251,7 +253,7 @@ def _each(versions: Versions, count: int) -> Sequence[int]:
 
 
 def _places(keys: Iterable[K]) -> dict[K, list[int]]:
-    """Return the indexes at which each key occurs."""
+    """Return a mapping from each key to the indexes at which it occurs."""
     places: dict[K, list[int]] = {}
     for place, key in enumerate(keys):
         places.setdefault(key, []).append(place)

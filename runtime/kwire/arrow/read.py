@@ -13,7 +13,8 @@ from kwire.uuids import Uuid
 
 
 def structs_from(cls: type[Struct], rows: pa.StructArray, version: int) -> list[Any]:
-    """Return a struct for each row, or ``None`` for null. Fields that the version lacks have their defaults."""
+    """Return a list with a struct for each row, or ``None`` for null. Fields that are not in the version have their
+    defaults."""
     fields = {field.name: field for field in present_fields(cls, version)}
     names = [column.name for column in rows.type if column.name in fields or column.name == "unknown_tags"]
     columns = [
@@ -41,7 +42,7 @@ def _values(cls: type[Struct], field: Field, column: pa.Array, version: int) -> 
 
 
 def _lists(cls: type[Struct], field: Field, column: pa.ListArray, version: int) -> list[Any]:
-    elements = _values(cls, field, column.flatten(), version)  # omits the elements of null lists
+    elements = _values(cls, field, column.flatten(), version)  # flatten omits the elements of null lists
     lists: list[list[Any] | None] = []
     start = 0
     for count in compute.list_value_length(column).to_pylist():

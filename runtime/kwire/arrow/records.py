@@ -1,4 +1,4 @@
-"""Converting record batches to columns of records and back."""
+"""Converting record batches to columns of records, and records in columns to record batches."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ RECORDS = pa.schema(
         _column("control", pa.bool_(), "Whether this is a control record, such as a transaction marker."),
     ]
 )
-"""The columns of records, followed by the columns of their batches."""
+"""The schema of records: columns of the record itself, followed by columns of its batch."""
 
 _OF_RECORDS = {"offset": OFFSETS, "timestamp": TIMES, "key": KEYS, "value": VALUES, "headers": HEADERS}
 _FACTS = Struct(">qibhqhi")
-"""The stored properties of a batch, in the order of ``_PLACES``."""
+"""Layout of the stored properties of a batch, in the order of ``_PLACES``."""
 _PLACES = {
     "position": (0, pa.int64()),
     "leader_epoch": (8, pa.int32()),
@@ -68,27 +68,27 @@ _PLACES = {
     "producer_epoch": (23, pa.int16()),
     "base_sequence": (25, pa.int32()),
 }
-"""The offset and type of each stored property of a batch."""
+"""The offset and type of each batch property in ``_FACTS``."""
 _LABELS = {"codec": CODECS, "timestamp_type": TIMESTAMP_TYPES}
 
 ROWS = 1 << 17
-"""Approximate number of records in a ``pyarrow.RecordBatch``. Kafka's batches are added whole."""
+"""Approximate number of records in a ``pyarrow.RecordBatch``. Kafka's record batches are not split."""
 BYTES = 1 << 25
-"""Approximate size in bytes of the decompressed Kafka batches in a ``pyarrow.RecordBatch``."""
+"""Approximate total size, in bytes, of the decompressed Kafka record batches in a ``pyarrow.RecordBatch``."""
 BELIEVED = 1 << 16
-"""Maximum number of records accepted from a batch header without reading the records, if no column needs them."""
+"""Maximum record count that is taken from a batch header without reading the records, if no column needs them."""
 
 
 LEFT_OUT = _column("left_out", pa.int64(), "Size in bytes of a record that was too large.", nullable=True)
 
 
 class RecordBuilder:
-    """Collects record batches and converts about ``rows`` records or ``size`` bytes at a time to columns of
-    ``schema``.
+    """Collects record batches and converts them to columns of ``schema``, about ``rows`` records or ``size`` bytes at
+    a time.
 
-    The columns are some of ``RECORDS``. ``pop`` returns finished columns, in order. If only batch columns are wanted,
-    batches are not decompressed and their records are not checked. Records of more than ``largest`` bytes lose their
-    key, value and headers, and the additional column ``LEFT_OUT`` contains their size.
+    ``schema`` contains columns of ``RECORDS``. ``pop`` returns finished columns, in order. If only batch columns are
+    wanted, batches are not decompressed and their records are not checked. Records of more than ``largest`` bytes
+    lose their key, value and headers, and the additional column ``LEFT_OUT`` contains their size.
     """
 
     def __init__(
@@ -112,19 +112,19 @@ class RecordBuilder:
 
     @property
     def rows(self) -> int:
-        """The number of added records that are not yet ready."""
+        """The number of records added since the last ``flush``."""
         return self._records.count
 
     def add(self, batch: Batch, data: bytes = b"", at: int = 0) -> None:
-        """Add all records of ``batch``. Raise ``DecodeError`` and add no records if one is invalid.
+        """Add all records of ``batch``. If a record is invalid, raise ``DecodeError`` and add no records.
 
-        If given, ``data`` contains the batch at byte ``at`` and is not copied.
+        If ``data`` is given, it contains the batch at byte ``at`` and is not copied.
         """
         if not self.take(batch, data, at):
             self.add_records(batch, batch.records())
 
     def take(self, batch: Batch, data: bytes = b"", at: int = 0) -> bool:
-        """Add a batch as ``add`` does unless it is unusual, and return whether it was added."""
+        """Add a batch like ``add``, unless the batch is unusual, and return whether it was added."""
         if not self._wanted and 0 <= batch.count <= BELIEVED:
             self._records.count += batch.count
             self._note(batch, batch.count)
@@ -177,14 +177,15 @@ class RecordBuilder:
         return bool(self._buffers) and self._buffers[-1] is data
 
     def _takes(self, data: bytes) -> bool:
-        """Return whether ``data`` can be kept whole.
+        """Return whether the whole of ``data`` can be kept as a buffer.
 
         It will be joined with other buffers, so it has to be small or the only buffer.
         """
         return self._has(data) or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
-        """Return the start of the next buffer of ``size`` bytes, after flushing if it would not fit."""
+        """Return the start position of the next buffer of ``size`` bytes. If it would not fit, call ``flush``
+        first."""
         if self._buffers and self._shift + size > self._size:
             self.flush()
         return self._shift
@@ -205,7 +206,7 @@ class RecordBuilder:
             self.flush()
 
     def _note(self, batch: Batch, count: int) -> None:
-        """Store the properties of a batch, to which the last ``count`` records belong."""
+        """Store the properties of a batch for the last ``count`` records."""
         if count and self._facts_wanted:
             of_producer = batch.producer_id, batch.producer_epoch, batch.base_sequence
             known = batch.attributes if batch.magic == 2 else batch.attributes & (CODEC_MASK | APPEND_TIME)
@@ -226,7 +227,7 @@ class RecordBuilder:
         return bool(self._ready)
 
     def pop(self) -> pa.RecordBatch | None:
-        """Return the next finished columns, or ``None``."""
+        """Return the next finished columns, or ``None`` if there are none yet."""
         while self._ready:
             batch = next(self._ready[0], None)
             if batch is not None:
@@ -240,7 +241,7 @@ def _made(
 ) -> Iterator[pa.RecordBatch]:
     """Yield record batches with the columns of ``schema``.
 
-    Keys and values are copied part by part, so that not all of them are in memory twice.
+    Keys and values are copied in parts, so that only one part is in memory twice at any time.
     """
     places = {"key": found.keys.getvalue(), "value": found.values.getvalue()}
     nulls = {"key": found.no_keys.getvalue(), "value": found.no_values.getvalue()}
@@ -290,8 +291,8 @@ def _column_of(name: str, found: RecordColumns, data: pa.Buffer, facts: Facts) -
 
 
 class Facts:
-    """The properties that all records of a batch share. ``rows`` holds one entry per batch, and ``ends`` holds the
-    end of its records."""
+    """The batch properties of records. ``rows`` has one entry per batch, and ``ends`` has the number of records up to
+    the end of each batch."""
 
     def __init__(self, rows: BytesWriter, ends: pa.Array) -> None:
         self._rows = rows
@@ -331,7 +332,7 @@ def _texts(keys: pa.Array) -> pa.Array:
 
 
 class RecordReader:
-    """An iterator over Arrow record batches with the schema ``schema``, made by ``read_records``.
+    """An iterator over Arrow record batches with the schema ``schema``, returned by ``read_records``.
 
     ``errors``, ``truncated`` and the behaviour after an error are as in ``kwire.records.BatchReader``.
     """
@@ -408,7 +409,7 @@ def read_records(
 
 
 def write_records(rows: pa.RecordBatch | pa.Table, **settings: Any) -> bytes:
-    """Return the bytes of a record batch with these rows.
+    """Return the bytes of a Kafka record batch with a record for each row.
 
     The rows may have the columns ``offset``, ``timestamp``, ``key``, ``value`` and ``headers``. Missing columns
     default to the values of ``kwire.records.Record``. ``settings`` and errors are as in
@@ -417,7 +418,7 @@ def write_records(rows: pa.RecordBatch | pa.Table, **settings: Any) -> bytes:
     names = [name for name in _OF_RECORDS if name in rows.schema.names]
     columns = {name: rows.column(name) for name in names}
     if "timestamp" in columns:
-        times = columns["timestamp"].cast(TIMESTAMP, safe=False)  # other units may be finer
+        times = columns["timestamp"].cast(TIMESTAMP, safe=False)  # other units may be finer than milliseconds
         columns["timestamp"] = compute.fill_null(times.cast(pa.int64()), -1)
     values = {name: column.to_pylist() for name, column in columns.items()}
     if "headers" in values:

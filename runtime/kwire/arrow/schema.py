@@ -1,4 +1,4 @@
-"""Converting codec classes to Arrow types, which are the union of a message's versions."""
+"""Converting codec classes to Arrow types with the fields of all versions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUM
 
 
 def list_of(element: pa.DataType) -> pa.ListType:
-    """Return a list type. Array elements are never null [KAFKA-WIRE 15], and their name is the same as in Spark and
+    """Return a list type. Elements are never null [KAFKA-WIRE 15]. Their field is named ``element``, as in Spark and
     Parquet."""
     return pa.list_(pa.field("element", element, nullable=False))
 
@@ -35,14 +35,14 @@ TAGS = list_of(TAG)
 TAGS_COMMENT = "Unknown tagged fields, or null: tag and payload, in ascending order."
 
 Usage = dict[type[Struct], set[int]]
-"""The versions of the message in which each struct occurs."""
+"""The versions of the message in which each struct class is used."""
 
 
 def message_type(message: type[Message]) -> pa.StructType:
     """Return a struct type with all fields of all versions.
 
-    A column is nullable if any version lacks the field or allows null. Its metadata contains its description as
-    ``comment`` and the names of its values as JSON in ``enum``.
+    A column is nullable if any version lacks the field or allows null. Its metadata contains its description in
+    ``comment`` and the names of its values, as JSON, in ``enum``.
     """
     usage: Usage = {}
     _add_usage(message, set(message.VALID_VERSIONS), usage)
@@ -81,8 +81,8 @@ def _type(message: type[Message], cls: type[Struct], field: Field, usage: Usage)
 
 
 def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructType:
-    """Return a struct type with the columns of ``kind`` at these paths and all columns in them, in their original
-    order."""
+    """Return a struct type with only the columns of ``kind`` at these paths and all columns nested in them, in the
+    original order."""
     below: dict[str, list[str]] = {}
     for path in paths:
         name, _, rest = path.partition(".")
@@ -93,7 +93,8 @@ def selected(kind: pa.StructType, paths: Iterable[str], of: str) -> pa.StructTyp
 
 
 def _narrowed(column: pa.Field, paths: list[str], of: str) -> pa.Field:
-    """Return ``column`` with only the inner columns at these paths, or with all of them if a path is empty."""
+    """Return ``column`` with only the nested columns at these paths, or with all nested columns if a path is
+    empty."""
     if "" in paths:
         return column
     path = f"{of}.{column.name}"

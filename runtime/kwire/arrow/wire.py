@@ -1,4 +1,4 @@
-"""Converting frames to columns: the buffers filled by a program become Arrow arrays."""
+"""Converting frames to columns. A program fills buffers, which become Arrow arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from kwire_rules import SIZES
 
 
 def wanted(kind: pa.StructType) -> Wanted:
-    """Return the fields of a struct type by name, in the form that ``Program`` expects."""
+    """Return the fields of a struct type by name, as ``Program`` expects them."""
     found = {}
     for field in kind:
         inner = field.type.value_type if pa.types.is_list(field.type) else field.type
@@ -41,10 +41,10 @@ class Reader:
         self.make = _structs(kind, self.program.place)
 
     def read(self, frames: Sequence[bytes], starts: Sequence[int]) -> tuple[pa.StructArray, set[int], set[int]]:
-        """Return an array of the messages in ``frames``, which begin at ``starts``.
+        """Return an array of the messages in ``frames``. ``starts`` holds the offset of the message in each frame.
 
-        Also return the numbers of frames that could not be read, which are left out of the array, and the rows of the
-        array with strings that are not UTF-8. Raise ``ValueError`` if the frames have 2 GiB or more.
+        Also return the numbers of frames that could not be read and are not in the array, and the rows of the array
+        that contain invalid UTF-8. Raise ``ValueError`` if the frames have 2 GiB or more in total.
         """
         data, bounds = _joined(frames, starts)
         program = self.program
@@ -55,7 +55,7 @@ class Reader:
 
 
 def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list[int]]:
-    """Return all frames joined, and a list with the start of each frame and the end of the last."""
+    """Return the concatenated frames, and a list with the start of each message and the end of the last."""
     if len(frames) == 1 and 0 <= starts[0] <= len(frames[0]):
         bounds = [starts[0], len(frames[0])]
     else:
@@ -67,12 +67,12 @@ def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list
 
 
 EMPTY = BytesWriter()
-"""Replaces a column that is no longer needed."""
+"""A placeholder for a column that is no longer needed."""
 
 
 class _Filled:
-    """The filled columns of a program. While the elements of lists are made, ``ends`` holds the offsets of these
-    lists and of the lists around them."""
+    """The filled columns of a program. While the elements of a list are converted, ``ends`` holds the offsets of this
+    list and of all enclosing lists."""
 
     __slots__ = ("columns", "data", "ends", "rows_without_text")
 
@@ -90,8 +90,8 @@ class _Filled:
 
 
 Make = Callable[[_Filled, int], pa.Array]
-"""Makes an array with the given number of values. The function for a struct is composed once from the functions for
-its fields.
+"""A function that returns an array with the given number of values. The function for a struct is composed once from
+the functions for its fields.
 """
 
 
@@ -155,7 +155,7 @@ def _pieces(column: int, are_texts: bool, found: _Filled, count: int) -> pa.Arra
 
 
 def _texts(found: _Filled, pieces: pa.Array) -> pa.Array:
-    """Return binary values as strings. The rows of messages with strings that are not UTF-8 are recorded."""
+    """Return binary values as strings. Add the rows of messages with invalid UTF-8 to ``rows_without_text``."""
     texts = pieces.view(pa.string())
     try:
         texts.validate(full=True)  # faster than a cast

@@ -2,8 +2,8 @@
 
 Writers are composed once for each struct and version, and each fills its column in one pass.
 
-Nested values are collected in one flat list per level, so that the work depends on the columns and not on their
-nesting. The writer of a column accepts the values of a field, one per struct, and returns an Arrow array.
+Nested values are collected in one flat list per level, so that the number of calls depends on the columns and not on
+the values. The writer of a column accepts the values of a field, one per struct, and returns an Arrow array.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ from kwire.struct import Struct
 Write = Callable[[Sequence[Any]], pa.Array]
 
 TYPECODES = {pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q"}
-"""The type codes of ``array.array`` by Arrow type. It converts a list of numbers twice as fast as pyarrow."""
+"""The type codes of ``array.array`` by Arrow type. ``array.array`` converts a list of numbers twice as fast as
+pyarrow."""
 
 FEW = 64
-"""Maximum number of values that are assumed to be large, such as records of 40 MB. More values are assumed to be
-small, for which Arrow is faster."""
+"""Maximum number of values in a list whose values are assumed to be large, such as records of 40 MB. The values of
+longer lists are assumed to be small, for which Arrow is faster."""
 
 ZEROES = {pa.bool_(): False, pa.string(): "", pa.binary(): b""}
 
 
 def absent(kind: pa.DataType, count: int) -> pa.Array:
-    """Return an array of nulls. Inner columns that are not nullable still hold values, as Parquet requires."""
+    """Return an array of ``count`` nulls. Nested columns that are not nullable still contain values, as Parquet
+    requires."""
     if not pa.types.is_struct(kind):
         return pa.nulls(count, kind)
     return structs_of(kind, [_blank(field, count) for field in kind], pa.array([True] * count, pa.bool_()))
@@ -69,9 +71,9 @@ def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write
 def structs_of(
     kind: pa.StructType, columns: list[pa.Array], mask: pa.Array | None = None, count: int = 0
 ) -> pa.StructArray:
-    """Return an array of structs, which are null if ``mask`` is true. ``count`` is required for structs without
+    """Return an array of structs. A struct is null if its ``mask`` is true. ``count`` is required for structs without
     fields."""
-    if not columns:  # without fields, only count gives the number of structs
+    if not columns:  # without fields, the number of structs is only known from count
         nulls = [False] * count if mask is None else mask.to_pylist()
         return pa.array([None if null else {} for null in nulls], kind)
     return pa.StructArray.from_arrays(columns, fields=list(kind), mask=mask)
@@ -82,7 +84,8 @@ def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
 
 
 def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
-    """Return a writer that reads ``field`` of structs and raises ``ValueError`` for null unless it is allowed."""
+    """Return a writer that reads ``field`` of structs and raises ``ValueError`` for null values that are not
+    allowed."""
     lazy = hasattr(cls, f"_{field.name}")
     get = getter(f"_{field.name}" if lazy else field.name)
     if lazy:
@@ -98,11 +101,12 @@ def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
 
 
 def _or_default(default: Struct, write: Write) -> Write:
-    """Return a writer for structs that are created on first access. ``None``, the usual value, means the default."""
+    """Return a writer for structs that are created on first access. ``None``, the most frequent value, means the
+    default."""
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:
-        if any(values):  # every struct is true
+        if any(values):  # a struct is always true
             return write([default if value is None else value for value in values])
         return one.take(_numbers(pa.int32(), "i", [0] * len(values)))
 
@@ -111,13 +115,14 @@ def _or_default(default: Struct, write: Write) -> Write:
 
 @cache
 def getter(name: str) -> Callable[[Sequence[Any]], list[Any]]:
-    """Return a function that reads an attribute of many objects twice as fast as ``map`` with an ``attrgetter``."""
+    """Return a function that reads an attribute of many objects. It is twice as fast as ``map`` with an
+    ``attrgetter``."""
     function: Callable[[Sequence[Any]], list[Any]] = eval(f"lambda items: [item.{name} for item in items]")
     return function
 
 
 def _writer(kind: pa.DataType, cls: type[Struct], field: Field, version: int) -> Write:
-    """Return a writer for values of type ``kind``, which are the values of ``field`` or its elements."""
+    """Return a writer for values of type ``kind``, either the values of ``field`` or the elements of its arrays."""
     if pa.types.is_list(kind) and (pa.types.is_nested(kind.value_type) or field.element_type == "uuid"):
         return partial(_lists, kind, _writer(kind.value_type, cls, field, version))
     if field.element_type == "uuid":
@@ -146,7 +151,7 @@ def _uuids(values: Sequence[bytes]) -> pa.Array:
 def uuid_texts(uuids: bytes, count: int) -> pa.Array:
     """Return uuids, each followed by two zero bytes, as strings in Kafka's format.
 
-    A single call converts all uuids. 18 bytes become 24 base64 characters. The first 22 characters are the uuid.
+    A single call converts all uuids. 18 bytes become 24 base64 characters, of which the first 22 are the uuid.
     """
     if len(uuids) != 18 * count:
         raise ValueError("a uuid has 16 bytes")

@@ -1,11 +1,11 @@
-"""Running programs that turn the bytes of messages into columns, without an object for each value.
+"""Running programs that convert encoded messages to columns, without an object for each value.
 
-``kwire.columns.program`` makes a program for a message, a version and the wanted columns. A program is an array of
-64-bit words. An instruction is a word with an operation (bits 0 to 7), flags (8 to 15), a column (16 to 31) and an
-argument (32 to 62). The sign bit marks the last instruction of a struct. Unwanted bytes of fixed size are added to
-the argument of the previous instruction. Like emitted codecs, the machine reads without bookkeeping and gives up on
-anything unusual. The caller then decodes the frame with ``Message.decode``, which accepts unusual but valid bytes and
-raises errors.
+``kwire.columns.program`` generates a program for a message class, a version and the wanted columns. A program is an
+array of 64-bit words. An instruction is a word with an operation (bits 0 to 7), flags (8 to 15), a column (16 to 31)
+and an argument (32 to 62). The sign bit marks the last instruction of a struct. Unwanted fields of fixed size are
+skipped by the previous instruction, whose argument includes their size. Like emitted codecs, the machine does not
+track the current field and gives up on anything unusual. The caller then decodes the frame with ``Message.decode``,
+which accepts unusual but valid bytes and raises errors.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-# Constants are final, because mypyc looks up other globals by name, which is slower than an instruction.
+# Constants are final, because mypyc looks up other globals by name, which takes longer than an instruction.
 
 SKIP: Final = 0
-"""Skips bytes. The argument is their number."""
+"""Skips bytes. The argument is the number of bytes."""
 PASS: Final = 1
 """Skips a length and its unwanted elements. The argument contains the element size (16 bits) and the number of bytes
 to skip afterwards (15 bits).
@@ -39,29 +39,30 @@ COPY: Final = 2
 """Copies neighbouring fields of fixed size. The argument contains their size in bytes (16 bits) and the number of
 bytes to skip afterwards (15 bits)."""
 PLACE: Final = 3
-"""Reads a length and bytes. The columns hold the places of the bytes and the null rows. The argument is the number of
-bytes to skip afterwards.
+"""Reads a length and bytes. The columns hold the positions of the bytes and the null rows. The argument is the number
+of bytes to skip afterwards.
 """
 NUMBERS: Final = 4
 """Reads a length and elements of fixed size. The argument is the binary logarithm of the element size. The columns
 hold the ends of the arrays, the null rows and the unchanged elements."""
 EACH: Final = 5
 """Reads a length and structs, whose program starts at the argument. The columns hold the ends of the arrays and the
-null rows. The word before the program is the shape of the structs (see ``passed``), or 0. It is used to skip unwanted
-structs.
+null rows. The word before the program is the shape of the structs (see ``passed``), or 0. The shape is used to skip
+unwanted structs.
 """
 PRESENT: Final = 6
-"""Reads a nullable struct. The column contains 0 for a null struct and 1 for any other struct. The argument is a
-table with the programs of the struct and its default."""
+"""Reads a nullable struct. The column contains 0 for a null struct and 1 for any other struct. The argument is the
+address of a table with the programs for the struct and for its default."""
 TAGS: Final = 7
-"""Reads tagged fields. The argument is a table. It contains the program for all defaults, the number of tags, and for
-each tag its number, its form (``WANTED`` …), its program and the program of its default. The columns hold the rows of
-unknown tags, the tags, and the places of their payloads.
+"""Reads tagged fields. The argument is the address of a table. It contains the program for all defaults, the number
+of known tags, and for each of them the tag, its form (``WANTED`` …), its program and the program for its default. The
+columns hold the rows of unknown tags, the tags, and the positions of their payloads.
 """
 CONST: Final = 8
-"""Appends bytes from the following words. The argument is their number."""
+"""Appends bytes from the following words. The argument is the number of bytes."""
 BLANK: Final = 9
-"""Appends null if nullable, else an empty value. The argument is 8 for a place and 4 for an array."""
+"""Appends null if nullable, and otherwise an empty value. The argument is 8 for bytes or a string, and 4 for an
+array."""
 
 COMPACT: Final = 1 << 8
 NULLABLE: Final = 2 << 8
@@ -69,16 +70,17 @@ TEXT: Final = 4 << 8
 SHORT: Final = 8 << 8
 MARKED: Final = 16 << 8
 """Flags of an instruction. ``COMPACT``: the length is a varint instead of an integer. ``NULLABLE``: null is allowed.
-``TEXT``: the value is a string. ``SHORT``: the length has 16 bits. ``MARKED``: the marker of a struct is a varint.
+``TEXT``: the value is a string. ``SHORT``: the length has 16 bits. ``MARKED``: the null marker of a struct is a
+varint.
 """
 
 NONE: Final = 0xFFFF
-"""The column of unwanted values."""
+"""The column number of unwanted values."""
 
 UNWANTED: Final = 0
 WANTED: Final = 1
 MISSING: Final = 2
-"""Forms of a known tag, which is skipped, read by a program, or missing from the version."""
+"""Forms of a known tag. It is skipped, read by a program, or missing from the version."""
 
 LONGEST: Final = 0x7FFF
 assert LONGEST == MAX_STRING
@@ -101,9 +103,9 @@ class Machine:
             write_i32_le(self.outs[column], 0)
 
     def read(self, data: bytes, bounds: list[int]) -> list[int]:
-        """Read the frames between neighbouring ``bounds`` of ``data``, which is shorter than 2 GiB.
+        """Read the frames between consecutive ``bounds`` of ``data``, which must be shorter than 2 GiB.
 
-        Return the numbers of frames that could not be read. They add nothing to the columns.
+        Return the numbers of frames that could not be read. The columns do not contain these frames.
         """
         failed: list[int] = []
         outs = self.outs
@@ -126,8 +128,8 @@ class Machine:
     def run(self, start: i64, pos: i64, row: i64, count: i64) -> i64:
         """Run the program at ``start`` for ``count`` structs at ``pos``, and return the position after them.
 
-        The structs are rows from ``row`` on. If a struct extends beyond the data, fewer bytes are copied and the
-        returned position differs from the end of the frame.
+        The structs become rows, starting at ``row``. If a struct extends beyond the data, fewer bytes are copied, and
+        the returned position differs from the end of the frame.
         """
         code, data, outs, end = self.code, self.data, self.outs, self.end
         length: i64
@@ -237,7 +239,7 @@ class Machine:
             write_i64_le(self.outs[column + 1], (len(self.outs[column]) >> 2) - 1)
 
     def blank(self, word: i64, size: i64, column: i64, pos: i64) -> None:
-        """Append the default of a value or array that is null or empty."""
+        """Append null or an empty value or array, whichever is the default."""
         out = self.outs[column]
         if size == 4:
             if word & NULLABLE:
@@ -306,10 +308,8 @@ class Machine:
 
 
 def writer(outs: list[BytesWriter], column: i64) -> BytesWriter:
-    """Return ``outs[column]``.
-
-    Native builds replace this function with their own operation, because mypyc checks the type of the writer each
-    time.
+    """Return ``outs[column]``. Native builds replace this function with their own operation, because mypyc would
+    check the type of the writer each time.
     """
     return outs[column]
 
@@ -341,7 +341,7 @@ def array(outs: list[BytesWriter], column: i64, data: bytes, pos: i64, shift: i6
 
 
 def last(out: BytesWriter) -> i64:
-    """Return the last number of a column of non-negative int32 values."""
+    """Return the last number in a column of non-negative int32 values."""
     size: i64 = len(out)
     return i64(out[size - 4]) | i64(out[size - 3]) << 8 | i64(out[size - 2]) << 16 | i64(out[size - 1]) << 24
 
@@ -349,12 +349,12 @@ def last(out: BytesWriter) -> i64:
 def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
     """Return the position after ``count`` structs, or -1 if they are unusual or may extend beyond the data.
 
-    A shape consists of bit fields. From the lowest bits, 8 bits hold the number of bytes at the start of a struct. Up
+    A shape consists of bit fields. The lowest 8 bits hold the number of bytes before the first array of a struct. Up
     to three groups follow, each with 8 bits for the size of an element and 8 bits for the number of bytes after the
     array. The highest 4 bits hold the number of arrays plus one. Array lengths are varints. Lengths of several bytes,
-    null arrays and tagged fields, which are at the end of a struct, are unusual. Native builds replace this function
-    with their own operation. Most structs are as long as the previous struct, which a single comparison of their
-    length bytes shows.
+    null arrays and tagged fields at the end of a struct are unusual. Native builds replace this function with their
+    own operation. That operation compares all length bytes of a struct with the previous struct at once, because they
+    are usually equal.
     """
     arrays = (shape >> 60) - 1
     if not 0 <= arrays < 4 or pos < 0:
@@ -374,7 +374,7 @@ def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
 
 
 def read_size(word: i64, data: bytes, pos: i64) -> tuple[i64, i64]:
-    """Return a length (-1 for null) and the position after it."""
+    """Return a length, which is -1 for null, and the position after it."""
     length: i64
     if word & COMPACT:
         length = data[pos]

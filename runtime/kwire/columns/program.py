@@ -1,4 +1,4 @@
-"""Making programs for ``kwire.columns.messages``, with the columns into which they put the values of each field."""
+"""Generating programs for ``kwire.columns.messages``, and assigning the columns for the values of each field."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 Wanted: TypeAlias = "Mapping[str, Wanted]"
-"""The wanted fields of a struct by name, each with the wanted fields of its own struct. ``unknown_tags`` may be
-included.
+"""The wanted fields of a struct by name, each with the wanted fields of the struct it contains. ``unknown_tags`` may
+be included.
 """
 
 MAX_COLUMNS = 0xFF00
 _PASSED, _SKIPPED = 0xFFFF, 0x7FFF
-"""The largest values of the two parts in the arguments of ``PASS`` and ``COPY``."""
+"""Maximum values of the two parts of an argument of ``PASS`` or ``COPY``."""
 
 
 class Rows:
-    """A column for values of fixed size. Neighbouring fields share it and stay encoded as in the message."""
+    """A column for values of fixed size. Neighbouring fields share a column and stay encoded as in the message."""
 
     __slots__ = ("column", "size")
 
@@ -57,7 +57,7 @@ class Rows:
 
 
 class Values:
-    """The position of the values of a field of fixed size in each row."""
+    """The ``offset`` of a field of fixed size in each row of ``rows``."""
 
     __slots__ = ("offset", "rows", "type")
 
@@ -68,7 +68,7 @@ class Values:
 
 
 class Pieces:
-    """The column for the places of strings or bytes. The next column contains the null rows."""
+    """The column for the positions of strings or bytes. The next column contains the null rows."""
 
     __slots__ = ("column", "type")
 
@@ -89,9 +89,8 @@ class Lists:
 
 
 class Structs:
-    """The columns for the fields of structs, without fields that the version lacks. If null is allowed, ``column``
-    marks the structs that are not null. ``unknown`` is the first column of unknown tags if they are wanted and the
-    version is flexible.
+    """The columns for the fields that structs have in this version. If null is allowed, ``column`` marks the structs
+    that are not null. ``unknown`` is the first column of unknown tags if they are wanted and the version is flexible.
     """
 
     __slots__ = ("column", "fields", "unknown")
@@ -106,13 +105,13 @@ Place: TypeAlias = Union["Values", "Pieces", "Lists", "Structs"]
 
 
 class UnsuitableError(Exception):
-    """Messages of this version have to be decoded into objects, because programs do not support a default or the
-    number of columns."""
+    """Messages of this version have to be decoded into objects, because programs do not support one of the defaults,
+    or there are too many columns."""
 
 
 class Program:
-    """The program for messages of one version, and the place of each field. Raises ``UnsuitableError`` if there can
-    be no program."""
+    """The program for messages of one version, and the columns of each field. Raises ``UnsuitableError`` if no
+    program can read them."""
 
     __slots__ = ("code", "columns", "ends", "entry", "place")
 
@@ -150,7 +149,7 @@ class _Maker:
         return self.columns - count
 
     def place(self, cls: type[Struct], wanted: Wanted) -> Structs:
-        """Reserve columns for the wanted fields of a struct, and return them."""
+        """Reserve and return columns for the wanted fields of a struct."""
         structs = Structs({})
         rows: Rows | None = None  # rows shared with the previous field
         for field in sorted(present_fields(cls, self.version), key=lambda field: field.is_tagged):
@@ -169,7 +168,7 @@ class _Maker:
         return structs
 
     def columns_of(self, cls: type[Struct], field: PresentField, wanted: Wanted) -> Place:
-        """Reserve columns for a field of variable size, and return them."""
+        """Reserve and return columns for a field of variable size."""
         inner = struct_class(cls, field)
         if field.is_array:
             ends = self.take(3)  # the third is for elements of fixed size
@@ -204,7 +203,7 @@ class _Maker:
         return start
 
     def struct(self, cls: type[Struct], place: Structs | None) -> list[_Step]:
-        """Return the steps that read a struct, or skip it if it has no place."""
+        """Return the steps that read a struct, or skip it if it is not wanted."""
         steps: list[_Step] = []
         fields = {} if place is None else place.fields
         for field in present_fields(cls, self.version):
@@ -290,7 +289,7 @@ class _Maker:
 
 
 def _value(kind: str, flags: int, place: Place | None) -> _Step:
-    """Return a step that reads or skips a value that is not a struct."""
+    """Return a step that reads a value other than a struct, or skips it if it is not wanted."""
     if kind in SIZES:
         if place is None:
             return _Step(SKIP, 0, NONE, SIZES[kind])
@@ -305,7 +304,8 @@ def _value(kind: str, flags: int, place: Place | None) -> _Step:
 
 
 def _joined(steps: list[_Step]) -> list[_Step]:
-    """Return equivalent steps with neighbours combined, if they fill the same column or the second skips bytes."""
+    """Return equivalent steps. Two consecutive steps are combined if both fill the same column or the second skips
+    bytes."""
     joined: list[_Step] = []
     for step in steps:
         together = _together(joined[-1], step) if joined else None
@@ -317,7 +317,7 @@ def _joined(steps: list[_Step]) -> list[_Step]:
 
 
 def _shape(steps: list[_Step]) -> int:
-    """Return the shape of a skipped struct for ``kwire.columns.messages.passed``, or 0 if it has no shape."""
+    """Return the shape of a skipped struct for ``kwire.columns.messages.passed``, or 0 if no shape describes it."""
     *arrays, tags = steps
     if tags.operation != TAGS or tags.column != NONE:
         return 0
@@ -332,7 +332,7 @@ def _shape(steps: list[_Step]) -> int:
 
 
 def _together(first: _Step, second: _Step) -> _Step | None:
-    """Return a single step that does the work of both, or ``None`` if no step can."""
+    """Return a single step equivalent to both, or ``None`` if there is no such step."""
     size = first.argument + second.argument
     if second.operation == SKIP:
         if first.operation in (SKIP, PLACE):

@@ -1,7 +1,7 @@
-"""The records of batches of magic 2 as growing columns of numbers and places.
+"""Reading the records of batches of magic 2 into growing columns of numbers and positions.
 
 The loop follows the rules of ``kwire.records.loops``. It reads varints of one to three bytes in place, and gives up
-on anything unusual. ``Batch.records`` then reads the batch.
+on anything unusual. The batch is then read by ``Batch.records``.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ HEADERS: Final = 16
 
 
 class RecordColumns:
-    """Columns of records, with numbers in the byte order of the machine, which is little-endian.
+    """Columns of records. Numbers are little-endian, which is the byte order of the machine.
 
-    ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are places in the buffer, which are int32 pairs of
-    start and end. ``no_keys`` and ``no_values`` are the rows (int64) in which they are null. ``header_rows`` holds
-    the row of each header. ``header_keys`` and ``header_values`` are places, as for keys and values.
-    ``no_header_values`` holds the indexes of headers without a value.
+    ``offsets`` and ``times`` are int64. ``keys`` and ``values`` are positions in the buffer, as int32 pairs of start
+    and end. ``no_keys`` and ``no_values`` are the rows (int64) with a null key or value. ``header_rows`` holds the
+    row of each header. ``header_keys`` and ``header_values`` are positions, like ``keys`` and ``values``.
+    ``no_header_values`` holds the indexes of headers with a null value.
     """
 
     def __init__(self, wanted: int, largest: int) -> None:
@@ -70,9 +70,9 @@ class RecordColumns:
 
         If a record is unusual, append nothing and return -1.
 
-        Unless ``whole`` is set, the records may end before ``end``. ``shift`` is added to all places. Offsets and
-        times are added to their bases, which are below ``kwire.records.loops.HUGE``. With ``append``, the base time
-        is the time of all records.
+        Unless ``whole`` is set, the records may end before ``end``. ``shift`` is added to all positions in the
+        columns. Offsets and times are added to their bases, which are below ``kwire.records.loops.HUGE``. With
+        ``append``, all records have the base time.
         """
         rows, headers, left_out = self.count, self.headers, len(self.left_out)
         no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)
@@ -219,7 +219,7 @@ class RecordColumns:
         return pos
 
     def _leave_out(self, row: i64, contents: i64) -> None:
-        """Make the key and value of a record null."""
+        """Make the key and value of a record null, and note the size of its contents in bytes."""
         self.left_out.append((row, contents))
         write_i64_le(self.no_keys, row)
         write_i64_le(self.no_values, row)
@@ -272,7 +272,7 @@ class RecordColumns:
         return pos, room - count, contents
 
     def add(self, record: Record, out: BytesWriter, shift: i64) -> None:
-        """Append one record. Its bytes are written to ``out``, whose first byte has the place ``shift``."""
+        """Append one record. Its bytes are written to ``out``, whose first byte has the position ``shift``."""
         wanted = self.wanted
         row = self.count
         contents = bytes_of(record)
@@ -306,7 +306,7 @@ def bytes_of(record: Record) -> int:
 
 
 def put(value: bytes | None, places: BytesWriter, nulls: BytesWriter, row: i64, out: BytesWriter, shift: i64) -> None:
-    """Append a value to ``out``, and its place to ``places``."""
+    """Append a value to ``out``, and its start and end to ``places``. Append the row of a null value to ``nulls``."""
     start: i64 = shift + len(out)
     if value is None:
         write_i64_le(nulls, row)

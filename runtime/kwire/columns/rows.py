@@ -8,7 +8,7 @@ from kwire.native import i32, i64
 
 
 def unmarked(rows: bytes, count: i64) -> bytes:
-    """Return one byte for each of ``count`` rows, which is 0 if the row is in ``rows`` (int64), else 1."""
+    """Return one byte for each of ``count`` rows. It is 0 if ``rows`` (int64) contains the row, and otherwise 1."""
     out = BytesWriter()
     out.write(b"\1" * count)
     for index in range(0, i64(len(rows)), 8):
@@ -17,7 +17,8 @@ def unmarked(rows: bytes, count: i64) -> bytes:
 
 
 def ends(rows: bytes, count: i64) -> bytes:
-    """Return list offsets (int32): the start of the elements of each of ``count`` rows, and the end of the last.
+    """Return list offsets (int32): the start of each row's elements for ``count`` rows, and the end of the last row's
+    elements.
 
     ``rows`` (int64) holds the row of each element in ascending order.
     """
@@ -38,14 +39,15 @@ def ends(rows: bytes, count: i64) -> bytes:
 def signed(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
     """Return the big-endian numbers at ``offset`` of each row as little-endian numbers.
 
-    A row has ``stride`` bytes, and a number has 1, 2, 4 or 8 bytes. Raise ``ValueError`` if a number is not within
-    its row.
+    A row has ``stride`` bytes, and a number has 1, 2, 4 or 8 bytes. Raise ``ValueError`` if numbers extend beyond
+    their rows.
     """
     return turned(rows, offset, stride, size)
 
 
 def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """Return the numbers for ``signed``. Native builds replace this function with their own operation."""
+    """Return the same numbers as ``signed``, which calls this function. Native builds replace this function with
+    their own operation."""
     data = rows.getvalue()
     if size not in (1, 2, 4, 8) or offset < 0 or offset + size > stride or len(data) % stride:
         raise ValueError("numbers are not in the rows")
@@ -56,7 +58,7 @@ def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
 
 
 def unsigned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
-    """Return unsigned numbers of 2 or 4 bytes as ``signed`` does, but as signed numbers twice as long."""
+    """Return unsigned numbers of 2 or 4 bytes as ``signed`` does, but as signed numbers of twice the size."""
     data = rows.getvalue()
     out = BytesWriter()
     for index in range(offset, i64(len(data)), stride):

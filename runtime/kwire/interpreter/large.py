@@ -1,4 +1,5 @@
-"""Decodes large messages in bounded memory, because a few bytes may become an object of a hundred bytes."""
+"""Decoding large messages with a limit on the number of values, because a few bytes may become an object of a hundred
+bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
 
 MAX_VALUES = 100_000
-"""Maximum number of values in a large message. Messages that are large due to their records have fewer values."""
+"""Maximum number of values in a large message. Messages that are large because of their records have fewer values."""
 
 
 class TooManyValuesError(Exception):
@@ -31,5 +32,5 @@ class _Counting(Reader):
 def read_large(
     cls: type[Message], data: bytes, offset: int, version: int, policy: Policy, *, whole: bool
 ) -> tuple[Message, int]:
-    """Decode like ``kwire.interpreter.decode``. Raise ``DecodeError`` or ``TooManyValuesError``."""
+    """Return the same values as ``kwire.interpreter.decode``. Raise ``DecodeError`` or ``TooManyValuesError``."""
     return decode(cls, data, offset, version, policy, whole=whole, by=_Counting)

@@ -1,4 +1,4 @@
-"""Reads field by field, and always knows the current path and offset."""
+"""Decoding field by field, with the current path and offset always known."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ _LIKE_JAVA = "kwire.like-java"
 
 
 def _replace_like_java(problem: UnicodeError) -> tuple[str, int]:
-    """Return one U+FFFD for an encoded surrogate, as Java does. Python would insert one for each byte."""
+    """Return U+FFFD and the position after the invalid bytes. Like Java, replace an encoded surrogate with a single
+    U+FFFD. Python would insert one for each byte."""
     assert isinstance(problem, UnicodeDecodeError)
     start, data = problem.start, problem.object
     if data[start] == 0xED and start + 1 < len(data) and 0xA0 <= data[start + 1] <= 0xBF:
@@ -37,7 +38,7 @@ codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 class Reader(Context):
     keeps = True
-    """Whether the reader returns values. If not, it only calls ``note``."""
+    """Whether the reader returns values. A tracer only needs the calls of ``note``."""
 
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
         super().__init__(cls, version)
@@ -58,11 +59,11 @@ class Reader(Context):
         )
 
     def note(self, start: int, kind: str, value: object, *, name: str = "", content: int = 0) -> None:
-        """Receive each value that was read between ``start`` and ``self.pos``, in byte order.
+        """Handle a value that was read between ``start`` and ``self.pos``. Values are passed in byte order.
 
         ``value`` is the number of elements for an array and ``...`` for a struct. ``name`` is set if it differs from
-        the field name. ``content`` is set if the value starts after its length. This method does nothing.
-        ``kwire.trace`` overrides it.
+        the field name. ``content`` is the offset of a value that follows its length, and otherwise 0. By default,
+        this method does nothing. ``kwire.trace`` overrides it.
         """
 
     def take(self, size: int, what: str) -> bytes:
@@ -117,7 +118,7 @@ class Reader(Context):
     def present(self, tagged: bool) -> bool:
         """Read a nullable struct's null marker, and return whether the struct is present.
 
-        The marker is a varint in a tagged field, and otherwise an int8 [KAFKA-WIRE 25].
+        The marker is a varint in a tagged field and an int8 elsewhere [KAFKA-WIRE 25].
         """
         start, what = self.pos, "the marker of a struct"
         present = self.uvarint(what) > 0 if tagged else self.take(1, what)[0] < 128
@@ -135,7 +136,7 @@ class Reader(Context):
         """Read a length or count, and return -1 for null. As in Kafka, negative numbers are null [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
-            # Java subtracts with 32 bits, so that the smallest number becomes the largest number.
+            # Java subtracts in 32 bits, so the smallest number becomes the largest number.
             length = (self.uvarint(f"the length of {what}") - 1 + 2**31) % 2**32 - 2**31
         else:
             length = unpack_from(">h" if size == 2 else ">i", self.take(size, f"the length of {what}"))[0]
@@ -169,7 +170,7 @@ class Reader(Context):
             self.fail(f"invalid UTF-8: {problem.reason}", start + problem.start)
 
     def coded(self, field: PresentField, kind: str) -> str:
-        """Return the protocol guide's name for a type with this field's length encoding."""
+        """Return the protocol guide's name for type ``kind`` with the length encoding of ``field``."""
         return f"compact {kind}" if field.is_compact else kind
 
     def array(self, cls: type[Any], field: PresentField, kind: str, *, nullable: bool) -> list[Any] | None:
@@ -191,7 +192,7 @@ class Reader(Context):
         self.parts.append("tagged fields")
         start = self.pos
         count = self.uvarint("the number of tagged fields")
-        if count < 0 and self.policy.tags != "kafka":  # Kafka's loop then ends at once
+        if count < 0 and self.policy.tags != "kafka":  # Kafka's loop ends at once if the count is negative
             self.fail(f"the number of tagged fields is {count}", start)
         self.note(start, "count", count)
         if count > 0:
@@ -228,7 +229,7 @@ class Reader(Context):
             values["unknown_tags"] = tuple(unknown)
 
     def tag(self, previous: int, known: Container[int]) -> tuple[int, int]:
-        """Read the tag of a tagged field and the size of its value in bytes, and return both."""
+        """Read and return the tag of a tagged field and the size of its value in bytes."""
         start = self.pos
         tag = self.uvarint("a tag")
         if self.policy.tags != "kafka":

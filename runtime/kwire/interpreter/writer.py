@@ -1,4 +1,4 @@
-"""Writes field by field, and always knows the current path."""
+"""Encoding field by field, with the current path always known."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Extent(NamedTuple):
 
 
 Skip = Callable[[memoryview, int], bool]
-"""Returns whether to skip a batch of magic 2, given its header and position."""
+"""A function that returns whether to skip a batch of magic 2, given its header and position."""
 
 
 def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None = None) -> Iterator[Extent]:

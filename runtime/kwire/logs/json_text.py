@@ -15,7 +15,8 @@ from kwire.errors import DecodeError
 from kwire.secrets import HIDDEN
 
 Rule = Callable[[int, str], bool]
-"""Returns whether a value is secret, given its depth and name. Members of the outermost object have depth 1."""
+"""A function that returns whether a value is secret, given its depth and name. Members of the outermost object have
+depth 1."""
 
 MAX_DEPTH = 64
 """Maximum nesting depth of arrays and objects."""
@@ -36,8 +37,8 @@ _BRACKETS = {b"{": ("object", b"}"), b"[": ("array", b"]")}
 class Node:
     """A value at ``data[content:end]``, or its opening bracket if ``kind`` is ``object`` or ``array``.
 
-    ``start`` is the position of its name, or of the value if it has no name. ``name`` is cut to 300 characters. In an
-    array, it is an index such as ``[0]``. Arrays and objects are not ``secret`` themselves.
+    ``start`` is the position of its name, or of the value if it has no name. ``name`` is truncated to 300 characters.
+    In an array, it is an index such as ``[0]``. Arrays and objects are not ``secret`` themselves.
     """
 
     start: int

@@ -1,4 +1,4 @@
-"""Shows the bytes of a message, frame or record as an annotated tree for people.
+"""Showing the bytes of a message, frame or record as an annotated tree for people to read.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Traces a block of records: each batch header field by field, then one span per record."""
+"""Tracing a block of records: each batch header field by field, then one span per record."""
 
 from __future__ import annotations
 
@@ -30,17 +30,18 @@ _HEADERS = {
 """Header layouts and their field names, by magic."""
 _KINDS = {"b": "int8", "h": "int16", "i": "int32", "I": "uint32", "q": "int64"}
 MAX_RECORDS = 1000
-"""Maximum number of records in a batch with individual spans. One span counts the remaining records."""
+"""Maximum number of records per batch that have spans of their own. The remaining records are counted in one span."""
 MAX_BYTES = 1024
 """Maximum size, in bytes, of a key or value in a span. A tiny batch may decompress to large values."""
 MAX_HEADERS = 8
-"""Maximum number of headers in a record's span, each of at most a tenth of ``MAX_BYTES``."""
+"""Maximum number of headers in a record's span. Keys and values of headers are limited to a tenth of
+``MAX_BYTES``."""
 MAX_COUNTED = 1_000_000
-"""Maximum total number of records that are read from compressed batches."""
+"""Maximum total number of records read from compressed batches."""
 MAX_DECOMPRESSED = 256 << 20
-"""Maximum total size, in bytes, to which batches are decompressed."""
+"""Maximum total size of decompressed batches, in bytes."""
 UNREADABLE = 1000
-"""The factor for the size of a corrupt batch, because its decompressed size up to the error is unknown."""
+"""Assumed compression ratio of a corrupt batch, because its decompressed size up to the error is unknown."""
 BEYOND = f"the batches hold more than {MAX_COUNTED:,} records, or {MAX_DECOMPRESSED >> 20} MiB decompressed"
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
 
@@ -56,9 +57,11 @@ class RecordsBudget:
 def expand_records(
     data: bytes, start: int, end: int, path: str, depth: int, left: RecordsBudget | None = None
 ) -> Iterator[Span]:
-    """Yield the spans of the batches in ``data[start:end]``. They cover it without gaps, even if it is invalid.
+    """Yield the spans of the batches in ``data[start:end]``. The spans cover these bytes without gaps, even if they
+    are invalid.
 
-    Calls with the same ``left`` share the limits for compressed batches. Records beyond these limits are not read."""
+    Calls with the same ``left`` object share its limits for compressed batches. Records beyond these limits are not
+    read."""
     left = left or RecordsBudget()
     index = 0
     while start < end:
@@ -73,7 +76,7 @@ def expand_records(
 
 
 def time_text(milliseconds: int) -> str:
-    """Return a timestamp as text with date and time in UTC, or ``""`` if it is not set."""
+    """Return the date and time of a timestamp in UTC as text, or ``""`` if the timestamp is not set."""
     try:
         found = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=milliseconds)
     except OverflowError:
@@ -130,9 +133,9 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: Recor
 
 
 def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError | None]:
-    """Return the number of records in a batch, or ``None`` if they cannot be read, and an error, if any.
+    """Return the number of records in a batch and the error, if any. The number is ``None`` if they cannot be read.
 
-    Records beyond a limit are not counted, and the error is then ``BEYOND``.
+    Records beyond a limit are not counted. The error's reason is then ``BEYOND``.
     """
     problem, size = None, min(DEFAULT_LIMIT, left.size)
     for verify in (True, False):

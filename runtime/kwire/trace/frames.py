@@ -1,4 +1,4 @@
-"""Traces whole frames, with the size, header and body of requests and responses."""
+"""Tracing whole frames: the size, header and body of requests and responses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def trace_request(
     protocol: MessageRegistry, payload: bytes, policy: Policy = STRICT, *, expand: Expand | None = None
 ) -> Trace:
-    """Return the trace of a request payload, as ``decode_request`` reads it.
+    """Return the trace of a request payload, decoded as in ``decode_request``.
 
     The trace of an Envelope includes the request in it.
     """
@@ -57,7 +57,7 @@ def trace_response(
     *,
     expand: Expand | None = None,
 ) -> Trace:
-    """Return the trace of a response payload, as ``decode_response`` reads it."""
+    """Return the trace of a response payload, decoded as in ``decode_response``."""
     try:
         _, offset, cls, version = protocol.response_header(payload, api_key, version, policy)
     except DecodeError as problem:
@@ -69,7 +69,7 @@ def trace_response(
 
 
 def trace_frame(frame: bytes, payload: Trace) -> Trace:
-    """Return the trace of a frame, given the trace of its payload, which follows the four bytes of the size."""
+    """Return the trace of a frame, which consists of a four-byte size and a payload with the given trace."""
     size = int.from_bytes(frame[:4], "big", signed=True)
     for span in payload.spans:
         span.start, span.end, span.content = span.start + 4, span.end + 4, span.content + 4
@@ -81,7 +81,7 @@ def trace_frame(frame: bytes, payload: Trace) -> Trace:
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:
-    """Yield the nested spans of ``outer``. An error in them does not end the outer trace."""
+    """Yield the spans nested in ``outer``. An error in them does not end the outer trace."""
     base, nested = outer.content, outer.depth + 1
     for span in found.spans:
         path = f"{outer.path}.{span.path}".rstrip(".")

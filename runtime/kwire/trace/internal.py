@@ -1,4 +1,4 @@
-"""Traces the keys and values of records in internal topics, with the numbers before each message."""
+"""Tracing the keys and values of records in internal topics, including the numbers before each message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 def trace_record(
     protocol: MessageRegistry, topic: str, key: bytes | None, value: bytes | None, policy: Policy = STRICT
 ) -> tuple[Trace | None, Trace | None]:
-    """Return the traces of key and value, as ``kwire.logs.decode_record`` reads them, or ``None`` for a missing part.
+    """Return the traces of a record's key and value, decoded as in ``kwire.logs.decode_record``. The trace of null is
+    ``None``.
 
     Raise ``ValueError`` if the topic is not internal.
     """

@@ -1,4 +1,4 @@
-"""Traces Kafka Connect records, with a span for each value in their JSON."""
+"""Tracing Kafka Connect records, with a span for each value in their JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _LONGEST_NAME = 64
 
 
 def trace_connect(kind: str, key: bytes | None, value: bytes | None) -> tuple[Trace | None, Trace | None]:
-    """Return the traces of key and value, like ``trace_record``, for a Kafka Connect topic of this kind."""
+    """Return the traces of a record's key and value, like ``trace_record``, for a Kafka Connect topic of this
+    ``kind``."""
     name = None if key is None else connect_record(kind, key)
     keys = None if key is None else _key(kind, name, key)
     if value is None:
@@ -57,7 +58,7 @@ def trace_json(data: bytes, title: str, secret: Rule | None) -> Trace:
     except DecodeError as problem:
         error = problem
     if spans and error is None:
-        spans[-1].end = len(data)  # only brackets follow the last value
+        spans[-1].end = len(data)  # the last value is followed only by brackets
     found = [Span(0, 0, "", title, "JSON", ..., depth=0), *spans]
     if count > MAX_SPANS:
         text = f"{counted(count - MAX_SPANS, 'line')} left out"
@@ -67,12 +68,12 @@ def trace_json(data: bytes, title: str, secret: Rule | None) -> Trace:
 
 
 def _span(data: bytes, node: Node, start: int, names: list[str]) -> Span:
-    """Return a span that begins at the end of the previous value, so that there are no gaps."""
+    """Return the span of a value. It begins at the end of the previous span, so that there are no gaps."""
     container = node.kind in ("object", "array")
     value: object = ... if container else json.loads(data[node.content : node.end])
     text = ""
     if node.kind == "number" and str(value) != (written := data[node.content : node.end].decode()):
-        text = written  # Python numbers have fewer digits and no integer -0
+        text = written  # Python floats have fewer digits, and there is no integer -0
     name = names[-1] if names else "value"
     path = ".".join(names).replace(".[", "[")
     return Span(

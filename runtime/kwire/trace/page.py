@@ -1,7 +1,7 @@
-"""Renders traces as a self-contained HTML page, in which bytes and fields highlight each other.
+"""Rendering traces as a self-contained HTML page that highlights corresponding bytes and fields.
 
-Text comes from the wire and is untrusted. Invisible characters are replaced, and the text is escaped. The page's
-Content-Security-Policy only allows its script and its style sheet, both by hash.
+Text comes from the wire and is untrusted. Invisible characters are replaced, and the text is escaped. The
+Content-Security-Policy only allows the page's script and style sheet, both by hash.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 ROW = 16
 MAX_BYTES = 16_384
-"""Maximum number of bytes that are shown next to the fields of a trace."""
+"""Maximum number of bytes shown next to the fields of a trace."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Part:
 
 
 class Page:
-    """Builds a page. ``guide`` knows the messages. If it has a base address, fields link to its pages."""
+    """Builds a page. ``guide`` has the message classes. If it has a base address, fields link to its pages."""
 
     def __init__(self, guide: Guide, note: Note | None = None) -> None:
         self._guide, self._note = guide, note
@@ -65,7 +65,7 @@ class Page:
 
 
 def trace_page(traces: Mapping[str, Trace], guide: Guide, note: Note | None = None) -> str:
-    """Return an HTML page with traces, which are given by title."""
+    """Return an HTML page with ``traces``, a mapping from titles to traces."""
     page = Page(guide, note)
     for title, found in traces.items():
         page.add(title, found)
@@ -85,7 +85,7 @@ def _page(title: str, sections: str) -> str:
 
 
 def messages_of(found: Trace, guide: Guide) -> list[Part]:
-    """Return the messages in a trace, found by their headings. Headers precede their messages."""
+    """Return the headers and messages in a trace, in order. They are found by their headings."""
     parts = []
     for number, span in enumerate(found.spans):
         name, _, version = span.name.rpartition(" v")
@@ -95,7 +95,7 @@ def messages_of(found: Trace, guide: Guide) -> list[Part]:
 
 
 def addresses(found: Trace, guide: Guide) -> list[str]:
-    """Return links to the guide's pages for the messages in a trace, without headers.
+    """Return links to the guide's pages for the messages in a trace, but not for their headers.
 
     If the trace ended with an error, the link leads to the invalid field. If only a header was read, the link leads
     to this header.
@@ -108,7 +108,7 @@ def addresses(found: Trace, guide: Guide) -> list[str]:
 
 
 def _shown(parts: list[Part]) -> list[Part]:
-    """Return the messages without headers, or the header if only that was read."""
+    """Return all messages except headers, or the header if only a header was read."""
     return [part for part in parts if not part.cls.__module__.endswith(".headers")] or parts
 
 
@@ -167,7 +167,8 @@ def _row(at: int, span: Span, cells: tuple[str, ...], link: str, wrong: bool) ->
 
 
 def _dump(found: Trace, spans: Sequence[Span]) -> str:
-    """Return lines of bytes as HTML, with an element for the bytes of each span. Secret bytes are shown as dots."""
+    """Return lines of bytes as HTML, with an element for the bytes of each span in a line. Secret bytes are shown as
+    dots."""
     size = min(len(found.data), MAX_BYTES)
     owners = [-1] * size
     for at, span in enumerate(spans):

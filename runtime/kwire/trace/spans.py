@@ -1,4 +1,4 @@
-"""Turns bytes into spans, each with its place, field, type and value."""
+"""Converting bytes to spans, each with a position, field, type and value."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from kwire.enums import ProtocolEnum
 
     Expand = Callable[[bytes, int, int, str, int], Iterator["Span"]]
-    """Yields the spans of a block of records, given the data, the start and end of the block, path and depth."""
+    """A function that yields the spans of a block of records, given the data, the start and end of the block, its
+    path and its depth."""
 
 MAX_SPANS = 20_000
-"""Default maximum number of spans in a message's trace. The last spans are kept, and one span replaces the rest."""
+"""Default maximum number of spans in a message's trace. The last spans are kept, and a single span replaces the
+others."""
 
 LEFT_OUT = "left out"
 """The name of a span that replaces omitted spans. Its value is their number."""
@@ -34,10 +36,10 @@ LEFT_OUT = "left out"
 class Span:
     """The meaning of the bytes ``data[start:end]``.
 
-    ``name`` is the last part of ``path``, and ``depth`` is its nesting level. ``content`` is the offset of the value
-    after its length. ``value`` is the number of elements for an array and ``...`` for a struct. ``text`` replaces the
-    value or describes it. ``meaning`` is the name of the value in its enum. A span without bytes is a heading or was
-    compressed. The bytes and value of a ``secret`` span are hidden.
+    ``name`` is the last part of ``path``, and ``depth`` is its nesting level. ``content`` is the offset at which the
+    value begins, after its length. ``value`` is the number of elements for an array and ``...`` for a struct.
+    ``text`` replaces the value or describes it. ``meaning`` is the name of the value in its enum. A span without
+    bytes is a heading or stands for compressed data. The bytes and value of a ``secret`` span are hidden.
     """
 
     start: int
@@ -88,7 +90,8 @@ class Trace:
         return Trace(self.data, self.spans + body.spans, body.error, body.secret)
 
     def unread(self, reason: str) -> Trace:
-        """Return this trace with a hidden span for the remaining data, or unchanged if it ended with an error."""
+        """Return this trace with a hidden span for the remaining data. If the trace ended with an error, return it
+        unchanged."""
         if self.error:
             return self
         start, end = self.end, len(self.data)
@@ -109,9 +112,9 @@ def trace_message(
 ) -> Trace:
     """Return the trace of the message at ``offset`` up to its end or the first error, without raising the error.
 
-    ``whole`` and ``policy`` have the same meaning as in ``decode``. ``expand``, such as ``expand_records``, turns
-    blocks of records into spans. The first span is a heading with the name and version of the message. Only the last
-    ``most`` spans are kept, and a span named ``left out`` replaces the rest.
+    ``whole`` and ``policy`` are as in ``decode``. ``expand``, such as ``expand_records``, turns blocks of records
+    into spans. The first span is a heading with the name and version of the message. Only the last ``most`` spans are
+    kept, and a span named ``left out`` replaces the rest.
     """
     tracer = _Tracer(cls, data, offset, version, policy)
     tracer.expand, tracer.spans = expand, deque(maxlen=max(most, 1))
@@ -134,7 +137,8 @@ def trace_message(
 
 
 def _mark_secrets(cls: type[Message], spans: list[Span]) -> None:
-    """Mark the spans of a message's secrets and their contents. Other fields of a struct may decide about them."""
+    """Mark the spans of a message's secrets and everything in them. Whether a field is secret may depend on other
+    fields of its struct."""
     found = [(outer, *rule) for outer, rules in places(cls) for rule in rules]
     structs: dict[str, dict[str, object]] = {}
     for span in spans if found else ():
@@ -158,7 +162,7 @@ class _Tracer(Reader):
     spans: deque[Span]
     enum: type[ProtocolEnum] | None = None
     sections = count = 0
-    problem = ""  # or "?", the kind of spans for unreadable bytes, if there are any
+    problem = ""  # "?", the kind of spans for unreadable bytes, if there are such spans
 
     def add(self, span: Span) -> None:
         self.spans.append(span)
@@ -184,7 +188,7 @@ class _Tracer(Reader):
             self.add(span)
 
     def named(self, value: object, kind: str) -> str:
-        """Return the name of a value in its field's enum, or ``""`` if there is none."""
+        """Return the name of a value in its field's enum, or ``""`` if it has no name."""
         return self.enum.name_of(value) if self.enum and kind in INTEGER_RANGES else ""
 
     def section(self, cls: type[Any], values: dict[str, Any], count: int) -> None:

@@ -1,4 +1,4 @@
-"""Shows a trace as text, one line per span, with columns for offset, bytes, field, type and value."""
+"""Showing a trace as text, one line per span, with columns for offset, bytes, field, type and value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwire.trace.spans import LEFT_OUT, MAX_SPANS, Span, Trace, trace_message
 from kwire_rules import printable
 
 Note = Callable[[Span], str]
-"""Returns a note on a span's value, such as the name of an error code, or ``""``."""
+"""A function that returns a note on a span's value, such as the name of an error code, or ``""``."""
 
 HEX = 24
 VALUE = 72
@@ -22,14 +22,14 @@ _TITLES = ("offset", "bytes", "field", "type", "value")
 
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
-    """Return a trace as text. With ``last``, show only this many lines, which lead up to the invalid byte or the end.
+    """Return a trace as text. With ``last``, show only this many lines up to the invalid byte or the end.
 
-    A mark below the invalid byte gives the reason.
+    A mark below the line with the invalid byte gives the reason for the error.
     """
     spans = spans_of(found)
     wrong = marked(found, spans)
     count = len(spans) if last is None else last
-    hidden = max(0, wrong + 1 - count)  # the mark may be far from the end, since a checksum precedes the records
+    hidden = max(0, wrong + 1 - count)  # the mark may be far from the end, because the checksum precedes the records
     after = max(0, len(spans) - hidden - count)
     rows = [columns(span, found.data, note) for span in spans[hidden : hidden + count]]
     widths = [max(map(len, column)) for column in zip(_TITLES, *rows, strict=True)]
@@ -62,9 +62,10 @@ def annotate(error: DecodeError, lines: int = 20) -> str:
 
 
 def as_json(found: Trace, note: Note | None = None, *, most: int | None = None) -> dict[str, object]:
-    """Return a trace as JSON data, with all spans and their bytes, and the error or ``None``.
+    """Return a trace as JSON data, with all spans, their bytes, and the error or ``None``.
 
-    With ``most``, each span shows at most this many bytes and characters, followed by an ellipsis if there are more.
+    With ``most``, the bytes and value of each span are truncated to this many bytes or characters, and an ellipsis is
+    appended.
     """
     size = len(found.data) if most is None else most
     spans = [
@@ -98,7 +99,8 @@ def _count(spans: list[Span]) -> int:
 
 
 def _unread(found: Trace) -> Iterator[Span]:
-    """Yield spans for the bytes that were not read. One begins at the invalid byte, so that it can be marked."""
+    """Yield spans for the bytes that were not read. If there is an invalid byte, a span begins there, so that it can
+    be marked."""
     end, size, error = found.end, len(found.data), found.error
     if error and end < error.offset <= size:
         yield _rest(found, end, error.offset)
@@ -117,7 +119,7 @@ def _rest(found: Trace, start: int, end: int) -> Span:
 
 
 def marked(found: Trace, spans: list[Span]) -> int:
-    """Return the index of the span with the invalid byte, or of the last span."""
+    """Return the index of the span that contains the invalid byte, or of the last span."""
     at = found.error.offset if found.error else found.end
     return next((index for index, span in enumerate(spans) if span.start <= at < span.end), len(spans) - 1)
 
@@ -158,7 +160,7 @@ def _hidden(span: Span) -> str:
 
 
 def value_text(span: Span) -> str:
-    """Return the whole value of a span as text, or its description."""
+    """Return the description of a span, or its whole value as text if it has no description."""
     value = span.value
     if span.text:
         return span.text
@@ -181,7 +183,7 @@ def _plain(value: object, most: int) -> object:
     if value is ...:
         return None
     if isinstance(value, float) and not isfinite(value):
-        return str(value)  # JSON has no such number
+        return str(value)  # JSON cannot represent this number
     if isinstance(value, str):
         return value if len(value) <= most else f"{value[:most]}…"
     if isinstance(value, int | float | dict | None):
