@@ -38,7 +38,7 @@ ApiErrors = Mapping[str, Sequence[ApiError]]
 
 
 def read_api_errors(paths: Iterable[Path], errors: Iterable[ErrorDecl]) -> ApiErrors:
-    """Return the API errors of all folders. Raise ``ValueError``, naming the file, if one is invalid."""
+    """Return the API errors of all folders. Raise ``ValueError``, which names the file, for an invalid file."""
     known = {error.name.value: error for error in errors}
     found: dict[str, Sequence[ApiError]] = {}
     for file in (path / API_ERRORS for path in paths if (path / API_ERRORS).is_file()):

@@ -21,7 +21,7 @@ def assets() -> Iterator[Artifact]:
     folder = next(folder for folder in FOLDERS if folder.is_dir()) / "guide"
     for name, source in FILES.items():
         text = (folder / source).read_text("utf-8")
-        # Browsers would request the source map, which is missing.
+        # Browsers would request the source map, but the site does not have it.
         yield Artifact(
             path=f"assets/{name}", text=text.replace("//# sourceMappingURL=index.js.map", "").rstrip() + "\n"
         )

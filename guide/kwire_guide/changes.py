@@ -1,4 +1,4 @@
-"""The changes in each version of a message, found by comparing the rows of its layout and of the previous layout."""
+"""The changes in each version of a message, found by comparing the rows of its layout with the previous layout."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from kwirec.lowering.layout import MessageLayout
 class VersionChange:
     """A version and its changes since ``before``, which is ``None`` for the first version. Fields are given by place.
 
-    ``same`` marks equal bytes. ``nullable`` and ``required`` list fields that became nullable or non-nullable.
-    ``tagged`` lists fields that became tagged. Fields of a struct that was added or removed are not listed
-    separately, and neither are the lengths if the message became ``flexible``. ``compact`` marks that any of these is
-    compact.
+    ``same`` is true if the bytes are the same. ``nullable`` and ``required`` list fields that became nullable or
+    non-nullable. ``tagged`` lists fields that became tagged. Fields of added or removed structs are not listed
+    separately. If the message became ``flexible``, changed lengths are not listed either. ``compact`` is true if the
+    version has any compact lengths.
     """
 
     version: int
@@ -86,14 +86,14 @@ def _change(
 
 
 def _tops(some: Mapping[str, Row], others: Mapping[str, Row]) -> tuple[str, ...]:
-    """Return the places that are not in ``others``, without nested places."""
+    """Return the places that are not in ``others``, without the places inside them."""
     return tuple(
         place for place in some if place not in others and (parent(place) in others or parent(place) not in some)
     )
 
 
 def parent(place: str) -> str:
-    """Return the place of the field that contains this place, or an empty text at the top level."""
+    """Return the place of the field that contains this place, or an empty string at the top level."""
     return place.rpartition(".")[0]
 
 

@@ -1,8 +1,8 @@
 """Chapters: ``guide/*.md`` in a folder of definitions, sorted by file name.
 
-In a name such as ``10-framing.md``, the number orders the chapters, and the rest names the page. A file begins with a
-first-level heading, its title. Lists of chapters show the paragraph after it. HTML is escaped. ``index.md`` is not a
-chapter but the top of the start page.
+In a name such as ``10-framing.md``, the number orders the chapters, and the rest names the page. A file begins with
+its title, a first-level heading. Lists of chapters show the paragraph after the title. HTML is escaped. ``index.md``
+is not a chapter. It is the top of the start page.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runtime classes made from layouts, for ``kwire.trace`` to read and ``Message.encode`` to write their bytes."""
+"""Runtime classes made from layouts. ``kwire.trace`` reads and ``Message.encode`` writes their bytes."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from kwirec.lowering.layout import (
 from kwirec.naming import python_name
 
 TYPES = {kind.text: name for name, kind in SCALARS.items()}
-"""The definitions' name of each fixed-size type, by its name in layouts."""
+"""Names of fixed-size types in definitions, by their names in layouts."""
 
 UNSET = object()
-"""The value of unset fields. It differs from all defaults, so that tagged fields that are set are written."""
+"""The value of unset fields. It differs from all defaults, so that every tagged field with a value is written."""
 
 _NUMBERS = count()
 
@@ -39,7 +39,7 @@ def message_class(layout: MessageLayout, version: int, names: Mapping[str, str])
 
 
 class _Classes:
-    """The classes of a message. They share a module, in which the runtime looks for the structs of fields."""
+    """The classes of a message. They share a module, in which the runtime looks up the struct classes of fields."""
 
     def __init__(self, layout: MessageLayout, version: int, names: Mapping[str, str]) -> None:
         self.names = names

@@ -36,7 +36,7 @@ def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> I
 
 
 def contents(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """Return the headings for the contents of a page, or nothing if it has only one heading."""
+    """Return the headings for the contents of a page. Return an empty sequence if there is only one."""
     listed = [heading for heading in headings if heading.level <= 3]
     if len(listed) > MAX_CONTENTS:
         listed = [heading for heading in listed if heading.level == 2]
@@ -45,7 +45,7 @@ def contents(headings: Sequence[Heading]) -> Sequence[Heading]:
 
 def documentation(documents: Sequence[Document]) -> list[Links]:
     """Return the groups of the documentation: the start, the groups of the map, other pages, and folders whose pages
-    the map lacks.
+    are not in the map.
     """
     pages = {one.path: Link(one.path, one.prose.title, doc=one.prose.about) for one in documents}
     top = [one for one in documents if not one.folder]

@@ -1,4 +1,4 @@
-"""The documentation of a project as pages of its guide: Markdown files, which keep their folders below ``project/``.
+"""The documentation of a project as pages of its guide. Markdown files keep their folders below ``project/``.
 
 Links between files become links between pages. Pictures are embedded. Links to other files become plain text.
 """
@@ -27,7 +27,7 @@ _NAME = re.compile(r"[\w.-]+", re.ASCII)
 
 @dataclass(frozen=True)
 class Document:
-    """A document. ``folder`` is the folder of its file if the file is within one of the given folders."""
+    """A document. ``folder`` is the folder of its file, if that is within one of the given folders."""
 
     path: str
     folder: str
@@ -54,7 +54,7 @@ def read_documents(paths: Iterable[Path]) -> list[Document]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files of a path, each with the number of folders from the given folder, inclusive, to the file."""
+    """Yield the files of a path, each with the number of folders from the given folder (inclusive) to the file."""
     if not path.is_dir():
         yield path, 0
         return
@@ -87,8 +87,8 @@ def _read(file: Path, name: str, pages: dict[str, str], root: Path) -> Prose:
 
 
 def _picture(file: Path) -> str:
-    """Return a picture as a ``data:`` address, in which scripts do not run. Return an empty text for other files and
-    large pictures.
+    """Return a picture as a ``data:`` address, in which scripts do not run. Return an empty string for other files
+    and large pictures.
     """
     kind = PICTURES.get(file.suffix)
     if not kind or not file.is_file() or file.stat().st_size > MAX_PICTURE:

@@ -1,4 +1,4 @@
-"""Drawings in prose: code blocks in the languages ``sequence`` and ``bytes`` become pictures.
+"""Drawings in prose, made from code blocks in the languages ``sequence`` and ``bytes``.
 
 A sequence of messages between peers, as an SVG picture::
 
@@ -28,14 +28,14 @@ from markupsafe import Markup
 from kwire_guide.rendering import render
 
 WIDTH, SIDE, TOP, STEP, FONT = 720, 90, 34, 40, 13
-"""Dimensions of a sequence: its width and margins, the heights of names and messages, and the font size."""
+"""Dimensions of a sequence: width, side margin, height of the names, height of a message, and font size."""
 
 MAX_LINES = 200
 """Maximum number of lines in a drawing."""
 
 
 def sequence(text: str) -> Markup:
-    """Return the picture of a sequence. Raise ``ValueError`` with the invalid line."""
+    """Return the picture of a sequence. Raise ``ValueError``, which quotes the line, for an invalid line."""
     first, *lines = _lines(text)
     peers = [peer.strip() for peer in first.split(",")]
     places = {peer: SIDE + (WIDTH - 2 * SIDE) * at / max(len(peers) - 1, 1) for at, peer in enumerate(peers)}
@@ -81,7 +81,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class DrawnField:
-    """A field in a drawing of bytes. ``around`` is the text of the enclosing braces, empty outside of braces."""
+    """A field in a drawing of bytes. ``around`` is the text of the enclosing braces, or empty outside braces."""
 
     name: str
     type: str
@@ -91,7 +91,7 @@ class DrawnField:
 
 
 def bytes_of(text: str) -> list[DrawnField]:
-    """Return the fields in a drawing of bytes. Raise ``ValueError`` with the invalid line."""
+    """Return the fields in a drawing of bytes. Raise ``ValueError``, which quotes the line, for an invalid line."""
     found, around = [], ""
     for line in _lines(text):
         if line.startswith("{"):
@@ -110,7 +110,7 @@ def bytes_of(text: str) -> list[DrawnField]:
 
 
 def bytes_table(text: str) -> Markup:
-    """Return a table of bytes below the whole example. Raise ``ValueError`` with the invalid line."""
+    """Return the whole example, followed by a table of its fields. Raise ``ValueError`` for an invalid line."""
     fields = bytes_of(text)
     offsets = accumulate((len(field.data) for field in fields), initial=0)
     notes = dict.fromkeys(field.around for field in fields if field.around)

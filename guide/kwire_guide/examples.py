@@ -47,10 +47,10 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Example:
-    """The bytes of a version with all spans, the header's spans first. ``source`` is empty for a generated example.
+    """The bytes of a version with all spans, header first. ``source`` is empty for a generated example.
 
-    The body starts at the span with the index ``body``. ``exchange`` is true if the request and the response were
-    recorded together, and ``None`` for other kinds of messages.
+    The body starts at the span with the index ``body``. ``exchange`` is whether the request and the response were
+    recorded together, or ``None`` for other kinds of messages.
     """
 
     version: int
@@ -62,7 +62,7 @@ class Example:
 
     @property
     def origin(self) -> str:
-        """The source of the bytes."""
+        """A sentence about the source and size of the bytes."""
         size = f"{len(self.data)} byte{'s' * (len(self.data) != 1)}"
         made_up = "made up: every field is set, every array has one element;"
         where = f"as {self.source} read or wrote it:" if self.source else made_up
@@ -70,12 +70,12 @@ class Example:
 
     @property
     def size(self) -> str:
-        """The four bytes that precede a request or response on the wire."""
+        """The size of the frame in hex, which precedes a request or response on the wire."""
         return len(self.data).to_bytes(4).hex(" ")
 
     @property
     def dump(self) -> Iterator[tuple[int, str]]:
-        """Lines of sixteen bytes, each with the offset of its first byte."""
+        """Lines of sixteen bytes in hex, each with the offset of its first byte."""
         for start in range(0, len(self.data), 16):
             yield start, self.data[start : start + 16].hex(" ")
 
@@ -99,7 +99,7 @@ def _recorded(source: str, message: str, version: int, hex: str) -> Recorded:
 
 
 class Examples:
-    """Finds the examples of a message. ``classes`` has the displayed struct names of each message."""
+    """Finds the examples of a message. ``classes`` maps each message to the displayed names of its structs."""
 
     def __init__(
         self, layouts: Layouts, recorded: Iterable[Recorded], classes: Mapping[str, Mapping[str, str]]
@@ -160,7 +160,7 @@ class Examples:
         return message_class(layout, version, self.classes.get(layout.message, {}))
 
     def header(self, message: Message, version: int) -> tuple[type[RuntimeMessage] | None, dict[str, int | str]]:
-        """Return the header class of a message and values for its fields, or ``None`` without a definition."""
+        """Return a message's header class, or ``None`` if it is not defined, and the values of the header fields."""
         name = "RequestHeader" if message.kind is MessageKind.REQUEST else "ResponseHeader"
         header_version = header_versions(message).get(version)
         number = -1 if header_version is None else header_version
@@ -176,7 +176,7 @@ class Examples:
 
 
 def _partner(message: Message) -> str:
-    """Return the response name of a request or the request name of a response, or an empty text for other
+    """Return the name of a request's response or of a response's request, or an empty string for other
     messages.
     """
     if not message.is_rpc:

@@ -1,4 +1,4 @@
-"""The fields in all versions of a message, as the tree on its page."""
+"""The fields of a message in all versions, as a tree for its page."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ ENTITIES = {
 """Descriptions of entity types."""
 
 _NAMED = re.compile(r"(?<![\w.`])(?:[A-Z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*)(?![\w`])|`[^`\n]+`")
-"""A name of several words in the spelling of definitions, or code."""
+"""Matches code, and names of several words as spelled in definitions."""
 
 
 @dataclass(frozen=True)
 class FieldRow:
-    """A field with the facts that do not depend on the version.
+    """A field, with the facts that are the same in all versions.
 
     For tagged fields, ``default`` includes implicit defaults, because these determine whether the field is written.
-    ``nullable`` is a note on the versions in which the field may be null, or empty if these are all or none.
-    ``notes`` has short notes, each with the anchor of its explanation on the types page. ``former`` has the former
-    names. ``enum`` names the values.
+    ``nullable`` is a note on the versions in which the field may be null, or empty if it applies to all or none.
+    ``notes`` has short notes, each with the anchor of its explanation on the types page. ``former`` lists former
+    names, and ``enum`` names the values.
     """
 
     place: str
@@ -110,8 +110,8 @@ def _notes(field: Field) -> Iterator[tuple[str, str]]:
 
 
 class Names:
-    """Finds the fields that texts name in the spelling of definitions, such as ``MinBytes``. ``parts`` has the
-    messages of the page by the prefix of their anchors.
+    """Finds the fields that texts name as in definitions, such as ``MinBytes``. ``parts`` has the messages of the
+    page by the prefix of their anchors.
     """
 
     def __init__(self, parts: Mapping[str, Message]) -> None:
@@ -122,7 +122,7 @@ class Names:
                     self.places.setdefault(name, []).append((part, place))
 
     def pieces(self, text: str, part: str, place: str = "") -> Iterator[tuple[str, str, str]]:
-        """Yield pieces of the text: the words, the field that they name (``part.place``), and whether they are code.
+        """Yield pieces of the text: the words, the field that they name (``part.place``), and ``code`` for code.
 
         If several fields have the name, prefer the message ``part``, and then the field that shares most of
         ``place``.

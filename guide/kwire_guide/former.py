@@ -13,10 +13,10 @@ from kwirec.naming import python_path
 
 
 def former(message: Message, layouts: Mapping[int, MessageLayout], history: History) -> Iterator[str]:
-    """Return a sentence for each tagged field that is newer than its version, for each range of releases in which a
-    version had other bytes, and for the releases without the message's module.
+    """Yield a sentence for each tagged field that is newer than its version, for each range of releases in which a
+    version had other bytes, and for the releases that lack the message's module.
 
-    A tagged field may be added to an existing version, because it does not change the bytes if it is not set.
+    Kafka can add a tagged field to an existing version, because an unset field does not change the bytes.
     """
     names = history.names
     away = {release for version in layouts for release in history.unpublished_in(message.name, version)}

@@ -56,8 +56,8 @@ def read_inputs(
     url: str = "",
     release: str = "",
 ) -> Inputs:
-    """Read the documentation and the files next to the definitions. Raise ``OSError`` or ``ValueError``, which name
-    the file."""
+    """Read the documentation and the files next to the definitions. Raise ``OSError`` or ``ValueError`` with the name
+    of an invalid file."""
     enums = sorted(loaded.schema.enums, key=lambda enum: enum.name)
     return Inputs(
         schema=replace(loaded.schema, enums=tuple(enums)),

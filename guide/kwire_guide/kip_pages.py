@@ -1,4 +1,4 @@
-"""The page of proposals (KIPs) with the versions of each and their changes."""
+"""The page of proposals (KIPs), with the versions of each proposal and their changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BEGIN = re.compile(r"(?:Version \d+ |From version \d+ on, )(\S)")
 
 @dataclass(frozen=True)
 class KipVersion:
-    """A version or release that implements a proposal, with its link. ``since`` is the first release that accepts the
+    """A version or release that implements a proposal, with its link. ``since`` is the first release that accepts a
     version.
     """
 
@@ -56,7 +56,7 @@ def kip_page(
 
 
 def _versions(page: MessagePage) -> Iterator[tuple[int, MessageView, VersionChange]]:
-    """Yield each version of a page once per proposal: for the message whose bytes changed, or else the first
+    """Yield each version of a page once per proposal, with the message whose bytes changed, or else with the first
     message.
     """
     halves: dict[tuple[int, int], list[tuple[MessageView, VersionChange]]] = {}

@@ -1,7 +1,7 @@
 """The improvement proposals (KIPs) of versions and releases.
 
 They come from two files in a folder of definitions. ``kips.json`` lists the proposals of versions. Remarks may name
-more::
+further proposals::
 
     {"FetchRequest": {"9": [320], "13": [516]}}
 
@@ -39,7 +39,7 @@ _NAMED = re.compile(r"\bKIP-(\d{1,5})\b")
 
 
 def split_at_kips(text: str) -> list[str]:
-    """Return an alternating list of the texts between proposal names and the proposal numbers."""
+    """Return a list in which texts alternate with the numbers of the proposals named between them."""
     return _NAMED.split(text)
 
 

@@ -26,7 +26,7 @@ from kwirec.lowering import Layouts, MessageLayout
 from kwirec.versions import VersionRange, runs_text
 
 SHORT = 12
-"""Maximum rows of a layout whose grammar is not folded."""
+"""Maximum number of rows in a layout whose grammar is not folded."""
 
 SIGNS = {
     "joined": "the bytes of the version before",
@@ -36,7 +36,7 @@ SIGNS = {
     "removed": "removed",
     "not published": "not published",
 }
-"""The meanings of the signs in the version bar."""
+"""Meanings of the signs in the version bar."""
 
 TAGGED = "tagged fields"
 """The part of a span's path that replaces an unknown tagged field."""
@@ -58,7 +58,7 @@ again = PROTOCOL.encode_response(response, {version}, correlation_id=7)"""
 
 @dataclass(frozen=True)
 class LayoutView:
-    """The bytes of one or more ``versions``: the grammar as text, and one row per field."""
+    """The layout that one or more ``versions`` share: its grammar as text, and one row per field."""
 
     layout: MessageLayout
     versions: tuple[int, ...]
@@ -72,7 +72,7 @@ class LayoutView:
 
 @dataclass(frozen=True)
 class VersionView:
-    """A version with its facts in one line. ``joined`` is true if the previous version has the same bytes."""
+    """A version, with its facts on one line. ``joined`` is true if the previous version has the same bytes."""
 
     version: int
     layout: int
@@ -94,9 +94,9 @@ class VersionView:
 @dataclass(frozen=True)
 class MessageView:
     """Everything that a page shows about a message. ``former`` describes how its versions differed in past releases.
-    ``first`` has the first release that accepted each version of an API. ``errors`` has the names of error codes.
+    ``first`` maps API versions to the first releases that accepted them. ``errors`` maps error codes to their names.
 
-    ``names`` finds the fields that texts name.
+    ``names`` finds fields by their names in texts.
     """
 
     message: Message
@@ -135,7 +135,7 @@ class MessageView:
 
     @cached_property
     def distinct_examples(self) -> Sequence[Example]:
-        """Each example once. Several versions may share one."""
+        """All examples without duplicates. Several versions may share an example."""
         return list({id(one): one for one in self.examples.values()}.values())
 
     @cached_property
@@ -148,7 +148,8 @@ class MessageView:
 
     @cached_property
     def lost(self) -> Sequence[tuple[str, VersionRange, str]]:
-        """Fields that some versions lack, with the versions that have them and the effect of writing the others."""
+        """Fields that some versions lack, with the versions that have them and the effect of writing a version
+        without them."""
         partial = self.matrix.fields_of_some_versions()
         return [(path.replace("[]", ""), versions, effect) for path, versions, effect in partial]
 
@@ -166,15 +167,15 @@ class MessageView:
 
     @cached_property
     def texts(self) -> Sequence[Sequence[tuple[str, str, str]]]:
-        """The description of each field as pieces, with the fields that it names."""
+        """The description of each field as pieces of text, with links to the fields that it names."""
         return [list(self.names.pieces(one.doc, self.part, one.place)) for one in self.fields]
 
     def said(self, text: str) -> Sequence[tuple[str, str, str]]:
-        """Return another text about the message as such pieces."""
+        """Return another text about the message as pieces, as in ``texts``."""
         return list(self.names.pieces(text, self.part))
 
     def remarked_kips(self, version: int) -> set[int]:
-        """Return the numbers of the KIPs that the remarks about a version name and therefore link."""
+        """Return the numbers of the KIPs that are named, and therefore linked, in the remarks about a version."""
         return kips_of(self.remarks.get(version, ()))
 
     @property
@@ -232,8 +233,8 @@ class MessageView:
     def _example(
         self, example: Example, index: Mapping[str, int], kinds: dict[str, int], shown: bool
     ) -> dict[str, object]:
-        """Return an example, or only the field of each span if the page has the rest. Spans have no gaps. -1 is the
-        start of a heading, which has no bytes. A name is 0 if it equals the name of the field.
+        """Return an example, or only the field of each span if the page already shows the example. There are no gaps
+        between spans. Headings have no bytes and start at -1. A name is 0 if it equals the name of the field.
         """
         found = list(fields_of_spans(example, index))
         command = self.command(example)
@@ -247,7 +248,7 @@ class MessageView:
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
-        """Return the command that decodes an example, without its bytes. A body without a header needs other
+        """Return the command that decodes an example, without its bytes. A body without a header requires other
         options."""
         kafka = self.package == KAFKA or (not self.package and bool(example.body))
         start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
@@ -259,7 +260,7 @@ class MessageView:
         return f"{start} --payload --response --api-key {api} --version {example.version}"
 
     def value(self, span: Span) -> str:
-        """Return the value of a span, followed by its name if the field has an enum or is an error code."""
+        """Return the value of a span, followed by the value's name if the field has an enum or is an error code."""
         is_error = span.kind == "int16" and span.name.endswith("error_code")
         names = self.errors if is_error else self._names.get(place_of_span(span, self._names), {})
         text = value_text(span)
@@ -272,13 +273,13 @@ class MessageView:
 
 
 def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tuple[Span, int]]:
-    """Yield every span with the index of its field, which is -1 for headers and headings."""
+    """Yield every span with the index of its field, or -1 for headers and headings."""
     for number, span in enumerate(example.spans):
         yield span, index.get(place_of_span(span, index), -1) if number >= example.body else -1
 
 
 def place_of_span(span: Span, places: Container[str]) -> str:
-    """Return the place of the field of a span or of the enclosing records, or an empty text if it has no place."""
+    """Return the place of a span's field or of the enclosing records, or an empty string if it has no place."""
     parts = [part.partition("[")[0] for part in span.path.split(".") if part != TAGGED]
     while parts and ".".join(parts) not in places:
         parts.pop()

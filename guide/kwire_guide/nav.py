@@ -17,7 +17,7 @@ HERE = (Kind.TABLE, Kind.HEADER)
 """Small groups, which every page lists. Other groups are listed only on their own pages."""
 
 LONG, NEAR = 24, 6
-"""Links above which a group is listed only in part, and the links then listed before and after a page."""
+"""Maximum number of links in a group that is listed in full, and number of links listed around a page otherwise."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Links:
-    """A group of pages in the navigation. ``folder`` is their common folder if the kind has several folders.
+    """A group of pages in the navigation. ``folder`` is the folder of the pages if their kind has several.
     ``alone`` is true if only the group's own pages show it.
     """
 
@@ -54,7 +54,7 @@ class Links:
         return {link.path for link in self.links}
 
     def near(self, page: Page) -> Sequence[Link]:
-        """Return the links that a page lists. For a long group, these are only the first link and the links near the
+        """Return the links that a page lists. In a long group, these are only the first link and the links near the
         page.
         """
         at = next((number for number, link in enumerate(self.links) if link.path == page.path), 0)
@@ -65,7 +65,7 @@ class Links:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Data that all pages share. ``counts`` has the numbers on the start page with their names. ``release`` is the
+    """Data that all pages share. ``counts`` has the figures on the start page with their labels. ``release`` is the
     release that the pages describe.
     """
 
@@ -89,7 +89,7 @@ class Site:
         return {kind: Links(kind.value, kind, found) for kind, found in links.items() if found}
 
     def menu(self, page: Page) -> Iterator[tuple[str, Sequence[Links]]]:
-        """Yield the groups that a page lists, by kind: the groups of its own kind, and other kinds as a whole. The
+        """Yield each kind with the groups that a page lists. Pages of any other kind form a single group. The
         documentation has its own menu.
         """
         if page.kind is Kind.DOCUMENT:
@@ -102,7 +102,7 @@ class Site:
                 yield kind.value, [self._whole[kind]]
 
     def lists(self, page: Page, links: Links) -> bool:
-        """Return whether a page lists the pages of a group instead of a single link to it."""
+        """Return whether a page lists all pages of a group instead of a single link to the group."""
         return len(links.links) == 1 or page.path in links.paths or links.kind in HERE
 
     @cached_property
@@ -122,7 +122,7 @@ class Site:
         return {then.path: first for first, then in pairs}, {first.path: then for first, then in pairs}
 
     def around(self, page: Page) -> tuple[Link | None, Link | None]:
-        """Return the previous and next page in the order of the group or of the documentation."""
+        """Return the previous and next page in the group or in the documentation."""
         before, after = self._turns
         return before.get(page.path), after.get(page.path)
 

@@ -1,4 +1,4 @@
-"""Pages of the guide: their paths, titles, navigation groups and template variables."""
+"""Pages of the guide, with their paths, titles, navigation groups and template variables."""
 
 from __future__ import annotations
 
@@ -124,13 +124,13 @@ class MessagePage(Page):
         return next(others, None) if message.message.is_rpc else None
 
     def proposals(self, message: MessageView, version: int) -> Sequence[int]:
-        """Return the numbers of all KIPs of a version, from ``kips.json`` and from its remarks."""
+        """Return the numbers of all KIPs of a version, both from ``kips.json`` and from remarks about the version."""
         return sorted({*self.kips.get(message.name, {}).get(version, ()), *message.remarked_kips(version)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template. ``content`` has its variables, and ``names`` further names for the search."""
+    """A page with its own template. ``content`` has its variables, and ``names`` has further names for the search."""
 
     template: str
     names: Sequence[str] = ()

@@ -34,7 +34,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Prose:
-    """A page. ``about`` is the first sentence after the title, and ``names`` the code before the first heading."""
+    """A page. ``about`` is the first sentence after the title, and ``names`` is the code before the first heading."""
 
     title: str
     about: str
@@ -64,7 +64,7 @@ def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
 
 
 def slug(title: str) -> str:
-    """Return GitHub's anchor of a heading: letters and digits of any script, ``_`` and ``-``."""
+    """Return GitHub's anchor for a heading: letters and digits of any script, ``_`` and ``-``."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") or "section"
 
 
@@ -97,7 +97,7 @@ def _follow_links(tokens: Sequence[Token], follow: Follow) -> None:
 
 
 def _link_proposals(tokens: Sequence[Token]) -> None:
-    """Turn proposal names, such as KIP-848, into links, except within links."""
+    """Turn proposal names, such as KIP-848, into links, unless they are already within links."""
     for inline in (token for token in tokens if token.children):
         result: list[Token] = []
         depth = 0
@@ -142,8 +142,8 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
 
 
 def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
-    """Put every table into a box that scrolls on narrow screens, make code blocks focusable, and draw blocks that
-    describe a drawing."""
+    """Put every table into a box that scrolls on narrow screens, make code blocks focusable, and draw the blocks in
+    drawing languages."""
     found: list[Token] = []
     number = 0
     for token in tokens:

@@ -68,7 +68,7 @@ def short(release: str) -> str:
 
 
 def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> Iterator[str]:
-    """Yield each section with the names of its APIs, on one line."""
+    """Yield a line for each section, with the names of its APIs."""
     for title, rows in sections:
         yield f"{title}: {', '.join(str(row['name']) for row in rows)}."
 
@@ -76,8 +76,8 @@ def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> It
 def _kips(
     upgrade: Upgrade, by_key: Mapping[int | None, MessagePage], told: Mapping[int, str]
 ) -> Iterator[tuple[int, str, Sequence[tuple[str, str]]]]:
-    """Yield each proposal of a release, what it changed, and its versions that are new or became stable, with their
-    links. The proposals of the release itself come first.
+    """Yield the number of each proposal in a release, its changes, and links to its new or newly stable versions.
+    Proposals that changed the release itself come first.
     """
     found: dict[int, dict[str, str]] = {number: {} for number in sorted(told)}
     for one in upgrade.changes:
@@ -99,8 +99,8 @@ def _numbers(versions: str) -> Iterator[int]:
 def _table(
     history: History, shown: Sequence[Upgrade], by_key: Mapping[int | None, MessagePage]
 ) -> Mapping[str, object]:
-    """Return the releases that have a page, newest first, and the accepted versions of each API in each decisive
-    release.
+    """Return the variables of the table: the releases with pages, newest first, and the accepted versions of each API
+    in each decisive release.
     """
     listed = [(short(one.release), f"{one.release}.html", _summary(one)) for one in reversed(shown)]
     apis = negotiations(history)

@@ -1,4 +1,4 @@
-"""Releases on pages: the status of each version, and the changes since the previous release."""
+"""Releases as shown on pages: the status of each version, and the changes since the previous release."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Releases:
 
     @property
     def newest(self) -> str:
-        """The name of the newest release, or an empty text if no release is known."""
+        """The name of the newest release, or an empty string if no release is known."""
         return self.names[-1] if self.names else ""
 
     def grid(self, matrix: MessageMatrix) -> Grid:
@@ -113,7 +113,7 @@ class Releases:
         return self._found[key, version]
 
     def first(self, key: int | None, version: int) -> str:
-        """Return the first release that accepts an API version, or an empty text if no release does."""
+        """Return the first release that accepts an API version, or an empty string if no release does."""
         statuses = self._statuses(key, version).items()
         return next((name for name, status in statuses if status in ("accepted", "deprecated")), "")
 

@@ -66,7 +66,7 @@ def _nodes(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[Comment
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
-    """Yield paragraphs, without lists or the words ending in a colon before them."""
+    """Yield the paragraphs, without lists or the words with a colon that introduce them."""
     paragraph: list[str] = []
     is_list = False
     for line in (" ".join(text.split()) for text in lines):
@@ -85,7 +85,7 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
 
 
 def _versions(text: str, versions: Iterable[int]) -> list[int]:
-    """Return the versions that a text such as ``1, 3-5 and 7`` names."""
+    """Return the versions in a text such as ``1, 3-5 and 7``."""
     named: list[VersionRange] = []
     for match in _NUMBER.finditer(text):
         number = int(match["number"])

@@ -22,21 +22,21 @@ from kwirec.guide import anchor
 
 
 def visible(value: Any) -> Any:
-    """Return a text in which all characters except line breaks are visible. Return other values unchanged."""
+    """Return a text with all characters except line breaks made visible. Return other values unchanged."""
     if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
         return value
     return "\n".join(map(printable, value.split("\n")))
 
 
 def embedded(text: str) -> Markup:
-    """Return JSON for a ``script`` element that cannot end the element."""
+    """Return JSON for a ``script`` element, escaped so that it cannot end the element."""
     json.loads(text)
     return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
 @lru_cache(4096)
 def breakable(name: str, width: int = 12) -> Markup:
-    """Return a name that browsers may break between its words if it is longer than ``width``."""
+    """Return a name. If it is longer than ``width``, browsers may break it between its words."""
     words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[_.])", visible(name)) if len(name) > width else [visible(name)]
     return Markup("<wbr>").join(words)
 
@@ -68,7 +68,7 @@ def named(pieces: Iterable[tuple[str, str, str]]) -> Markup:
 
 
 def literal(text: str) -> Markup:
-    """Return a long text for an element, without escaping quotation marks."""
+    """Return a long text for use in an element, without escaping quotation marks."""
     text = str(visible(text))
     return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 

@@ -1,4 +1,4 @@
-"""A layout as rows, one per field in the order of the grammar. All views of a version use them.
+"""A layout as rows, one per field in the order of the grammar. All views of a version use these rows.
 
 A row identifies its field by a *place*, such as ``topics.partitions.fetch_offset``: the attributes of generated
 classes from the message down, without indexes. A place is the anchor of the field on its page, and identifies the
@@ -32,7 +32,7 @@ TAG_BUFFER = "TAG_BUFFER"
 class Row:
     """A field of a layout. Fields with equal ``type``, tag and default have the same encoding.
 
-    ``size`` is the number of bytes, followed by ``+`` if it is a minimum. ``parts`` has the names of a struct's
+    ``size`` is the number of bytes, followed by ``+`` if it is a minimum. ``parts`` lists the names of a struct's
     untagged fields. ``closed`` is true if a section of tagged fields ends the struct. ``default`` is ``None`` for a
     field without a tag, because only the defaults of tagged fields affect bytes.
     """
@@ -84,7 +84,7 @@ def _row(place: str, field: FieldLayout | TagLayout) -> Row:
 
 
 def shown(field: FieldLayout) -> str:
-    """Return a field as the line of its struct shows it, in brackets if it is an array."""
+    """Return a field as shown in the line of its struct, with brackets around an array."""
     name = python_name(field.name)
     return f"[{name}]" if isinstance(field.kind, ArrayKind) else name
 

@@ -1,6 +1,6 @@
 """The index of the search box: all messages, fields, enums, errors, types, releases, KIPs and headings.
 
-A script sets it, because pages that are opened as files can load only scripts.
+The index is a script, because pages that are opened from the file system can only load scripts.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def search_script(inputs: Inputs, pages: Sequence[MessagePage], others: Sequence
 
 
 def _shortened(entries: Sequence[Entry]) -> Iterator[Entry]:
-    """Yield the entries. If an entry has the same page as the previous entry, replace its path with the anchor."""
+    """Yield the entries. If an entry is on the same page as the previous entry, replace its path with its anchor."""
     before = ""
     for entry in entries:
         page, sign, anchor = entry[0].partition("#")
@@ -70,8 +70,8 @@ def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
 
 
 def _fields(pages: Sequence[MessagePage]) -> Iterator[tuple[str, tuple[str, Sequence[tuple[str, str, str]]]]]:
-    """Yield for each message the prefix of its anchors, its name, and the place, former names and description of each
-    field. The script makes entries of them.
+    """Yield each message's anchor prefix, its name, and the place, former names and description of each field. The
+    script turns these into entries.
     """
     for page in pages:
         for view in page.messages:
@@ -80,8 +80,8 @@ def _fields(pages: Sequence[MessagePage]) -> Iterator[tuple[str, tuple[str, Sequ
 
 
 def _headers(pages: Sequence[MessagePage]) -> Iterator[tuple[int, tuple[str, str, int, str]]]:
-    """Yield for each API key the page, the name, the oldest version, and the request header version of each version
-    as a digit.
+    """Yield each API key with its page, name, oldest version, and the request header version of each version as a
+    digit.
     """
     for page in pages:
         message = page.messages[0].message
@@ -145,7 +145,7 @@ def _parts(release: str) -> Iterator[str]:
 
 
 def _kips(inputs: Inputs, pages: Sequence[MessagePage]) -> Iterator[Entry]:
-    """Yield every proposal with the versions and releases that belong to it."""
+    """Yield an entry for every proposal, with its versions and its changes in releases."""
     found: dict[int, dict[str, list[int]]] = {}
     for page in pages:
         for view in page.messages:

@@ -51,7 +51,7 @@ def write_site(
     check: bool = False,
     phase: Phase = quiet,
 ) -> Generated:
-    """Write the guide to the folder ``out``; with ``check``, only report what would change.
+    """Write the guide to the folder ``out``. With ``check``, only report the files that would change.
 
     Raises ``OSError`` or ``ValueError`` for unreadable or malformed files next to the definitions, and
     :class:`~kwirec.driver.OutputNotGeneratedError` as :func:`kwirec.driver.generate` does.

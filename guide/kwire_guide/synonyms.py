@@ -1,6 +1,6 @@
 """Synonyms for the search: ``guide/search.txt`` in a folder of definitions.
 
-With a line ``exactly once = transactions``, a search for the words on the left also searches for the words on the
+With a line ``exactly once = transactions``, a search for the words on the left also finds the words on the
 right. Empty lines and lines that begin with ``#`` are ignored.
 """
 

@@ -20,7 +20,7 @@ NOTES = (
     ("tag", "tag 0", "The field is in the tagged fields at the end of its struct, if its value is not the default."),
     ("null", "null since 12", "Older versions cannot write null for this field."),
 )  # fmt: skip
-"""The anchor, the text and the meaning of each note on fields."""
+"""The anchor, text and meaning of each note on a field."""
 
 
 def table_pages(
@@ -58,7 +58,7 @@ def uses(pages: Sequence[MessagePage]) -> Mapping[str, Sequence[tuple[str, str]]
 
 
 def _errors(errors: Iterable[ErrorDecl], pages: Sequence[MessagePage]) -> Iterator[dict[str, object]]:
-    """Yield every error with the APIs that list it or return it in an example."""
+    """Yield every error, with the APIs that list the error or return it in an example."""
     seen: dict[str, dict[str, str]] = {}
     for page in pages:
         for listed in page.errors:

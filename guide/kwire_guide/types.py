@@ -16,7 +16,7 @@ from kwire_rules import CODES, INTEGER_RANGES, SIZES
 
 @dataclass(frozen=True)
 class TypeRow:
-    """A type. ``examples`` has values with their bytes in hex."""
+    """A type. ``examples`` are values with their bytes in hex."""
 
     name: str
     size: str
@@ -85,9 +85,9 @@ def type_rows() -> Iterator[TypeRow]:
 def _forms(
     name: str, size: int, unit: str, content: str, limit: str, *examples: tuple[str, int, str]
 ) -> Iterator[TypeRow]:
-    """Yield the four forms of a type that begins with a number of ``size`` bytes.
+    """Yield the four forms of a type that begins with a length or count of ``size`` bytes.
 
-    An example is a value, this number, and the bytes after it.
+    Each example consists of a value, its length or count, and the bytes that follow.
     """
     word = "length" if unit == "bytes" else "number"
     classic = tuple((value, f"{count:0{2 * size}x} {data}".strip()) for value, count, data in examples)
@@ -102,7 +102,7 @@ def _forms(
 
 
 def varint_rows() -> Iterator[tuple[int, str, str, str]]:
-    """Yield numbers in binary, in groups of seven bits, and as varint bytes."""
+    """Yield examples of numbers: in decimal, in binary, in groups of seven bits, and as varint bytes."""
     for number in (1, 127, 128, 300, 16384):
         groups = [f"{(number >> shift) & 127:07b}" for shift in range(0, max(number.bit_length(), 1), 7)]
         yield number, f"{number:b}", " ".join(groups), _uvarint(number).hex(" ")
