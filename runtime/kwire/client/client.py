@@ -165,7 +165,7 @@ class Client:
         return answer
 
     async def _exchange(self, data: bytes, name: str, timeout: float | None = None) -> Any:
-        """Return the response to the request in ``data``."""
+        """Send the request in ``data`` and return its response."""
         seconds = self._timeout if timeout is None else timeout
         if self._reader is None or self._writer is None:
             raise BrokerError(f"{self.address}: the connection is closed")

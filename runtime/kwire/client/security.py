@@ -113,9 +113,9 @@ def tls_context(
     key_password: str | None = None,
     check_hostname: bool = True,
 ) -> ssl.SSLContext:
-    """Return a context for TLS 1.2 and newer with the certificates in PEM files.
+    """Return an SSL context for TLS 1.2 and newer with the certificates in PEM files.
 
-    ``ca`` or ``ca_text`` replaces the certificates that the system trusts. ``certificate`` is the file of the
+    ``ca`` or ``ca_text`` replaces the certificates that the system trusts. ``certificate`` is a file with the
     client's certificate chain, for brokers that request it. It also contains the key unless ``key`` is given. Raise
     ``SecurityError`` with the file name if a file cannot be read.
     """

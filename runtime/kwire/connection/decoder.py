@@ -89,7 +89,7 @@ class InFlightRequests:
         self.bytes = 0
         """The total size of the requests in bytes."""
         self.id_prefixes: set[int] = set()
-        """The upper halves of the correlation ids seen so far. No more are added once there are over
+        """The upper halves of the correlation ids seen so far. No more are added once there are more than
         ``MAX_ID_PREFIXES``."""
 
     def __len__(self) -> int:
@@ -218,8 +218,8 @@ class ConnectionDecoder:
         return self._events(splitter.rest(time)) if splitter.ready else []
 
     def gap(self, direction: Direction, size: int, time: float) -> list[Event]:
-        """Return the events caused by ``size`` bytes that were sent at ``time`` but not seen. A size of 0 means
-        unknown.
+        """Return the events caused by ``size`` bytes that were sent at ``time`` but not seen. A size of 0 means that
+        the number is unknown.
 
         If all of these bytes belong to one frame, that frame is undecodable and the stream continues after it.
         Otherwise the decoder searches for the next whole message.

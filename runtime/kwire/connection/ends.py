@@ -32,7 +32,7 @@ T = TypeVar("T")
 class ProtocolViolationError(DecodeError):
     """The peer sent something that is not a frame, or an unexpected response. The connection can no longer be used.
 
-    ``events`` are the events that the same bytes completed before the error.
+    ``events`` holds the events completed by the same bytes before the error.
     """
 
     events: list[Any]
@@ -54,7 +54,7 @@ class _End:
     def _take_all(
         self, data: bytes | bytearray | memoryview, peer: Direction, time: float, take: Callable[[Frame], T]
     ) -> list[T]:
-        """Return the result of ``take`` for every frame that ``data`` completes.
+        """Return the results of ``take`` for all frames that ``data`` completes.
 
         Raise ``ProtocolViolationError`` if the stream or ``take`` fails.
         """

@@ -33,7 +33,7 @@ SERVER: Final = "server"
 @mypyc_attr(serializable=True)
 @dataclass(slots=True, repr=False)
 class BaseEvent:
-    """An event at ``time``, when the bytes that completed it were seen.
+    """An event. ``time`` is when the bytes that completed it were seen.
 
     ``direction`` is the sender of the bytes. ``position`` is their offset in the stream of that direction. It counts
     from the first byte fed and includes bytes known to be missing.
@@ -298,7 +298,7 @@ class Skipped(BaseEvent):
 
 @dataclass(slots=True, repr=False)
 class Gap(BaseEvent):
-    """``size`` bytes that were sent but not seen by the decoder. A size of 0 means unknown."""
+    """``size`` bytes that were sent but not seen by the decoder. A size of 0 means that the number is unknown."""
 
     size: int
 
@@ -318,7 +318,7 @@ class NotKafka(BaseEvent):
 
 
 Event: TypeAlias = RequestEvent | ResponseEvent | SaslToken | Undecodable | Unanswered | Skipped | Gap | NotKafka
-"""The events that a decoder reports. Type checkers find cases that a ``match`` statement omits."""
+"""The events that a decoder reports. Type checkers report cases that a ``match`` statement does not handle."""
 
 
 def _compact_string(data: bytes, at: int) -> tuple[str, int]:

@@ -43,10 +43,10 @@ NEWER: Final = 1
 PLAUSIBLE: Final = 2
 UNDECODABLE: Final = 3
 IMPLAUSIBLE: Final = 4
-"""Confidence that a candidate at an unsynchronised position is a frame. ``DECODES``: it decodes. ``NEWER``: its
-version is slightly newer than the known ones, or it answers a request with an unknown API or version. ``PLAUSIBLE``:
-its header is plausible. ``UNDECODABLE``: it does not decode, or answers no request. ``IMPLAUSIBLE``: it cannot be a
-frame.
+"""Confidence that a candidate at an unsynchronised position is a frame. ``DECODES``: its payload decodes. ``NEWER``:
+its version is slightly newer than the known versions, or it answers a request with an unknown API or version.
+``PLAUSIBLE``: its header is plausible. ``UNDECODABLE``: its payload does not decode, or it does not answer a request.
+``IMPLAUSIBLE``: it cannot be a frame.
 """
 MAX_TOKEN: Final = 524_288
 """Maximum size of a SASL token in bytes, the default of Kafka's ``sasl.server.max.receive.size``. Tokens are the only
@@ -61,8 +61,8 @@ _RESPONSE_PREFIX: Final = Struct(">ii")
 MAX_VERSIONS_AHEAD = 2
 """Maximum number of versions by which a candidate frame may exceed the highest known version."""
 MAX_TRAILING = 4
-"""Maximum number of trailing bytes after a request [KAFKA-WIRE 10]. librdkafka 2.16 writes three after Metadata
-version 13."""
+"""Maximum number of trailing bytes after a request [KAFKA-WIRE 10]. librdkafka 2.16 writes three such bytes after
+Metadata version 13."""
 MAX_ID_PREFIXES: Final = 16
 
 
@@ -86,7 +86,8 @@ class Framing:
         raise NotImplementedError
 
     def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
-        """Yield a match at each index from ``start`` where a frame may begin and its prefix ends by ``stop``."""
+        """Yield a match at each index, starting at ``start``, where a frame may begin whose prefix ends by
+        ``stop``."""
         raise NotImplementedError
 
     def size_at(self, buffer: bytearray, at: int) -> int:

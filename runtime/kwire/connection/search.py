@@ -22,9 +22,9 @@ expected after a whole frame.
 """
 
 MANY_FOUND: Final = 256
-"""Number of false candidates after which the search skips bytes after each match, one more byte each time. Bytes
-crafted to look like headers then cost no more than other bytes. Frames after them are found once false candidates
-become rare.
+"""Number of false candidates after which the search skips bytes after each match, one more byte each time. Searching
+bytes crafted to look like headers then takes no longer than searching other bytes. Frames after them are found once
+false candidates become rare.
 """
 
 MAX_EFFORT: Final = 8

@@ -1,7 +1,7 @@
 """Reading a broker's files: log segments, metadata snapshots, data directories and records of internal topics.
 
 ``decode_record`` decodes one record of an internal topic from any source. ``LogSegment`` and ``scan`` read files.
-``internal_records`` does both, and ``committed_offsets`` returns the offsets that groups committed. ``embedded``
+``internal_records`` does both, and ``committed_offsets`` returns the committed offsets of groups. ``embedded``
 decodes the subscriptions and assignments in group messages.
 """
 

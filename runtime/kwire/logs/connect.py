@@ -23,7 +23,7 @@ PATTERNS: Mapping[str, str] = {
     OFFSETS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]offsets?|mm2-offsets\..*\.internal",
     STATUS: r"(?:.*[._-])?connect(?:[._-].*)?[._-]status(?:es)?|mm2-status\..*\.internal",
 }
-"""Patterns for the usual names of each kind of topic."""
+"""Patterns that match the common names of each kind of topic."""
 
 KEYS: Mapping[str, Mapping[str, str]] = {
     CONFIGS: {

@@ -35,7 +35,7 @@ _BRACKETS = {b"{": ("object", b"}"), b"[": ("array", b"]")}
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A value at ``data[content:end]``, or its opening bracket if ``kind`` is ``object`` or ``array``.
+    """A value at ``data[content:end]``, or only its opening bracket if ``kind`` is ``object`` or ``array``.
 
     ``start`` is the position of its name, or of the value if it has no name. ``name`` is truncated to 300 characters.
     In an array, it is an index such as ``[0]``. Arrays and objects are not ``secret`` themselves.

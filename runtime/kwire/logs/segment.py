@@ -127,7 +127,7 @@ class SegmentReader:
     The first error that it raises ends the iteration. ``Batch.position`` counts from the start of the file.
     Afterwards, ``truncated`` is the size in bytes of an incomplete last batch, which an active segment may have.
     ``padding`` is the number of zero bytes at the end due to ``log.preallocate``. ``skipped`` is the number of
-    skipped byte ranges. ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which keep at most
+    skipped byte ranges. ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which hold at most
     ``kwire.logs.window.WINDOW`` bytes in total. After invalid bytes, reading continues with the next batch whose
     checksum is correct.
     """

@@ -63,8 +63,8 @@ class Batch:
     ``lenient``                                   whether to ignore bytes that Kafka ignores
     ============================================  ===================================================================
 
-    Every iteration decodes the records again. Invalid records raise a ``DecodeError``. The batch refers to the input.
-    While it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
+    Every iteration decodes the records again. Invalid records raise a ``DecodeError``. The batch keeps a reference to
+    the input. While it exists, a ``bytearray`` cannot be resized and an ``mmap`` cannot be closed.
     """
 
     __slots__ = (
@@ -176,7 +176,8 @@ class Batch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whether timestamps are creation times or the broker's append time. It is "none" for magic 0."""
+        """Whether timestamps are creation times ("create") or the broker's append time ("append"). For magic 0, it is
+        "none"."""
         if self.magic == 0:
             return "none"
         return "append" if self.attributes & APPEND_TIME else "create"
@@ -199,7 +200,7 @@ class Batch:
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """Return the producer's sequence number for a record, which wraps to 0 after 2³¹ - 1, or -1 if there is
+        """Return the producer's sequence number for a record, which wraps to 0 after 2³¹ - 1, or -1 if it has
         none."""
         if self.base_sequence < 0:
             return -1
@@ -216,7 +217,7 @@ class Batch:
             raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:
-        """Return an iterator over the records, which raises at the first invalid record."""
+        """Return an iterator over the records. It raises ``DecodeError`` at the first invalid record."""
         if NATIVE and self.magic == 2:
             return self._one_by_one()
         return chain.from_iterable(self._chunks())

@@ -61,8 +61,8 @@ def encode_batch(
     """Return the bytes of a record batch of magic 2 [KAFKA-WIRE 43].
 
     ``base_offset`` and ``base_timestamp`` default to the values of the first record, ``last_offset`` to the offset of
-    the last record, and ``max_timestamp`` to the largest timestamp. Records without an offset are numbered. If the
-    first record has no offset, numbering starts from ``base_offset`` or 0. A batch may be empty, as after log
+    the last record, and ``max_timestamp`` to the largest timestamp. Records without an offset get the next offset. If
+    the first record has no offset, it gets ``base_offset`` or 0. A batch may be empty, for example after log
     compaction.
 
     With ``timestamp_type="append"``, ``max_timestamp`` is the time at which the broker appended the batch. A
@@ -261,7 +261,7 @@ def _checked_int(value: object, path: str, bits: int, what: str = "") -> int:
 
 
 def _offsets(rows: Sequence[Record], base_offset: int | None) -> list[int]:
-    """Return the offset of each record. Records without an offset are numbered."""
+    """Return the offset of each record. Records without an offset get the next offset."""
     offset = (0 if base_offset is None else base_offset) - 1
     offsets = []
     for row in rows:

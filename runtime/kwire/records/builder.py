@@ -1,4 +1,4 @@
-"""Building a batch of magic 2 record by record. Runs interpreted or compiled by mypyc."""
+"""Building a batch of magic 2 record by record. This module runs interpreted or compiled by mypyc."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Control records, which brokers write into partitions for each other [KAFKA-WIRE 42].
+"""Control records, which brokers write to partitions for other brokers [KAFKA-WIRE 42].
 
 The key consists of a version and a type, both int16. The type determines the message in the value. The value starts
 with an int16 version. For the two types that end a transaction, the version precedes the message. For all other

@@ -168,7 +168,7 @@ def new_buffer() -> BytesWriter:
 
 
 def view(out: BytesWriter) -> memoryview:
-    """Return a view of the written bytes. It is not a copy, so use it before ``out`` is changed."""
+    """Return a view of the written bytes. It is not a copy, so use it before changing ``out``."""
     return memoryview(out)  # type: ignore[arg-type]
 
 

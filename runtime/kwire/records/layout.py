@@ -21,7 +21,7 @@ HEADER_SIZE: Final = 61
 OVERHEAD: Final = 12
 """Number of bytes up to the end of the size field, which counts the bytes after it."""
 MIN_SIZE = (14, 22, 49)
-"""The smallest valid value of the size field, by magic."""
+"""Minimum valid value of the size field, by magic."""
 
 MAGIC: Final = 16
 """Offset of the magic in all formats. The CRC-32 of magic 0 and 1 covers all bytes starting at this offset."""

@@ -20,10 +20,11 @@ Headers = tuple[tuple[str, bytes | None], ...]
 """Pairs of key and value. Invalid UTF-8 in a key is kept as surrogate escapes and written back unchanged."""
 
 HUGE: Final = (1 << 62) - 1
-"""Limit for the size of offsets and timestamps on the fast path. The slow path overflows like Java's ``long``."""
+"""Limit of the absolute value of offsets and timestamps on the fast path. The slow path overflows like Java's
+``long``."""
 
 MIN_RECORD: Final = 7
-"""The smallest possible size of a record, in bytes."""
+"""Minimum size of a record in bytes."""
 
 MAX_OBJECTS: Final = 500_000
 """Maximum number of records and headers read at once. It limits the memory for a compressed batch of tiny records. An

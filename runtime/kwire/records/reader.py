@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BatchReader:
-    """An iterator over batches. It keeps no batches, so memory use does not grow with the input.
+    """An iterator over batches. It does not keep batches, so memory use does not grow with the input.
 
     An invalid batch raises a ``RecordsError``. The next call continues after it if its size is valid. With ``skip``,
     invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current position in the
@@ -139,8 +139,8 @@ class BatchReader:
         return self._view[at] if source is None else source[at]
 
     def _refuse(self, magic: int, size: int, left: int) -> NoReturn:
-        """Raise the error for an unknown magic or a size too small for the magic. The next call continues after the
-        batch."""
+        """Raise an error for an unknown magic or a size that is too small for the magic. The next call continues
+        after the batch."""
         if magic > 2:
             size_kept = size if size <= left else MAX_KEPT
             error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", size_kept)

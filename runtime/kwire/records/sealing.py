@@ -1,4 +1,4 @@
-"""Adding the header to the records of a batch of magic 2. Runs interpreted or compiled by mypyc."""
+"""Adding the header to the records of a batch of magic 2. This module runs interpreted or compiled by mypyc."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
 
 
 def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
-    """Yield the strings that contain ``mark``. Log collectors nest them two or three levels deep."""
+    """Yield the JSON strings that contain ``mark``. Log collectors nest them two or three levels deep."""
     for value in found.values() if depth < 4 else ():
         if type(value) is str and mark in value:
             yield value

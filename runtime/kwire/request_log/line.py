@@ -176,7 +176,7 @@ class RequestLogLine:
         return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
     def request_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """Return the request as a model of its version, or ``None`` if the line has none.
+        """Return the request as a model for its version, or ``None`` if the line has none.
 
         Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
         ``ValidationError`` if the JSON does not match this version.
@@ -186,7 +186,7 @@ class RequestLogLine:
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
     def response_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """Return the response as a model of its version, or ``None`` if the line has none.
+        """Return the response as a model for its version, or ``None`` if the line has none.
 
         The errors are the same as for ``request_model``.
         """
