@@ -264,5 +264,5 @@ class Ending(Reader):
 
 def test_a_process_that_is_gone_is_an_error() -> None:
     reader = Ending(Options({}), pa.schema([("task", pa.int64())]))
-    with pytest.raises(RuntimeError, match="ended before it was finished"):
+    with pytest.raises(RuntimeError, match="ended before it finished"):
         list(read_dealt(reader, reader.tasks(), 2))
