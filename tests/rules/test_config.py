@@ -129,7 +129,7 @@ def test_a_file_that_is_too_large_is_refused_not_cut_off(load: Load, monkeypatch
     text = '[tool.kwirec]\nseverity = { K207 = "off" }\n'
     monkeypatch.setattr(files, "MAX_FILE", len(text))
     assert load(text).severities == {"K207": Severity.OFF}
-    with pytest.raises(ConfigError, match="has more than"):
+    with pytest.raises(ConfigError, match="is larger than"):
         load(f"{text}#")
 
 

@@ -479,7 +479,7 @@ def test_a_response_may_be_in_bytes_that_were_skipped() -> None:
 
 
 def test_a_gap_has_a_size() -> None:
-    with pytest.raises(ValueError, match="a gap of -1 bytes"):
+    with pytest.raises(ValueError, match="size of a gap must not be negative, not -1"):
         decoder().gap(CLIENT, -1, 1.0)
 
 

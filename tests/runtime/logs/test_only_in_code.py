@@ -140,7 +140,7 @@ def test_records_of_mirror_maker_that_cannot_be_read() -> None:
     for args, reason in (
         ((key, b"\0\1" + bytes(8)), "unknown version 1 of MirrorHeartbeatValue"),
         ((None, b"\0\0" + bytes(8)), "the record has no key"),
-        ((key, b"\0"), "int16 takes 2 bytes"),
+        ((key, b"\0"), "int16 needs 2 bytes"),
     ):
         found = decode_record(PROTOCOL, "heartbeats", *args).reason
         assert found is not None
