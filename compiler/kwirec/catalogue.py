@@ -1,4 +1,4 @@
-"""All diagnostic codes, with lookup by number or name, ``kwirec explain`` texts and the pages in ``docs/rules``.
+"""All diagnostic codes, functions that look them up, ``kwirec explain`` texts, and the pages in ``docs/rules``.
 
 Codes are sorted by compiler pass. Within the validation pass, they follow the order of its rules.
 """
@@ -176,7 +176,7 @@ def _in_both(example: str, other: str = "") -> str:
 def in_other_notation(example: str) -> str:
     """Convert an example from JSON to the indentation notation or vice versa, and return its text.
 
-    The text is empty if the example is not a definition, or if its mistake is specific to the notation.
+    Return an empty string if the example is not a definition, or if its mistake is specific to its notation.
     """
     if not example.startswith(("{", "/")):
         return ""

@@ -51,8 +51,8 @@ def convert(
 ) -> Converted | None:
     """Write the definitions in ``paths`` to ``out`` and return the files. With ``check``, write nothing.
 
-    Return ``None`` if the definitions have errors. ``report`` receives these errors, and a finding for each part that
-    the notation cannot express. Raises ``OSError``.
+    Return ``None`` if the definitions have errors. Add these errors to ``report``, along with a finding for each part
+    that the notation cannot express. Raises ``OSError``.
     """
     placed: list[tuple[PurePosixPath, Document]] = []
     for path in paths:
@@ -96,7 +96,7 @@ def json_files(definitions: Iterable[tuple[PurePosixPath, Definition]]) -> dict[
 def krammar_files(
     definitions: Sequence[tuple[PurePosixPath, Definition]], report: Report, *, dialect: Dialect | None = None
 ) -> dict[str, str]:
-    """Return one file for each request with its response, and for each other definition."""
+    """Return one file for each request and its response, and one for each other definition."""
     franz_go = dialect == "franz-go"
     if franz_go:
         definitions = _with_own_names(_of_some_version(definitions, report))
@@ -111,7 +111,7 @@ def krammar_files(
 def _of_some_version(
     definitions: Iterable[tuple[PurePosixPath, Definition]], report: Report
 ) -> Iterator[tuple[PurePosixPath, Definition]]:
-    """Yield all definitions except messages without versions, which would get all versions in franz-go's notation."""
+    """Yield all definitions except messages without versions, which franz-go's notation would give all versions."""
     for folder, one in definitions:
         valid = one.valid_versions if isinstance(one, MessageDecl) else None
         if valid is None or valid.value != NONE:
@@ -145,7 +145,7 @@ def _with_own_names(
 ) -> list[tuple[PurePosixPath, Definition]]:
     """Return the definitions with unique names for common structs, because franz-go's names are global.
 
-    If common structs of several messages have the same name, each is prefixed with its message's name.
+    If several messages have a common struct of the same name, the message's name is prefixed to the struct's name.
     """
     definitions = list(definitions)
     messages = [one for _, one in definitions if isinstance(one, MessageDecl)]

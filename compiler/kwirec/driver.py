@@ -68,7 +68,7 @@ def load(
 
 
 def read_all(paths: Sequence[Path], report: Report) -> tuple[list[Source], list[Source]]:
-    """Return the definition files in ``paths``, and the error code files in these folders."""
+    """Return the definition files in ``paths``, and the files of error codes in the same folders."""
     files = [file for path in paths if (file := path / "errors.json").is_file()]
     return read_sources(paths, report), read_sources(files, report)
 

@@ -1,6 +1,6 @@
 """Applies the fixes of findings to definitions, for ``kwirec check --fix``.
 
-Adjacent fixes are applied in separate rounds, and the definitions are checked again after each round. Bundles and
+Adjacent fixes are applied in separate rounds. After each round, the definitions are checked again. Bundles and
 archives are not changed.
 """
 

@@ -28,7 +28,7 @@ def part_of(message: Message) -> str:
 
 
 def place_of(message: Message, version: int | None = None, before: int | None = None, *, field: str = "") -> str:
-    """Return the link to a message, one of its versions, or the changes between versions ``before`` and ``version``.
+    """Return the link to a message, to one of its versions, or to the changes from version ``before`` to ``version``.
 
     With ``field``, a path in snake case, the link leads to this field:
     ``api/fetch.html#request-v16-vs-11.topics.partitions``.

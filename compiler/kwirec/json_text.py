@@ -123,7 +123,7 @@ def _items(items: list[object], indent: str, width: int) -> Iterator[str]:
 
 
 def _apart(items: Iterable[tuple[str, object]]) -> tuple[list[tuple[str, Commented]], tuple[str, ...]]:
-    """Return the values with their names and comments, and the comments after the last value."""
+    """Return the values with their names and comments, followed by the comments after the last value."""
     every = [(name, value if isinstance(value, Commented) else Commented(value)) for name, value in items]
     rest = (one.before for _, one in every if one.value is NOTHING)
     return [(name, one) for name, one in every if one.value is not NOTHING], next(rest, ())

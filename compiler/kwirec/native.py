@@ -1,4 +1,4 @@
-"""Compiles the runtime and a generated package with mypyc, and explains which modules stay interpreted.
+"""Compiles the runtime and a generated package with mypyc, and lists the modules that stay interpreted.
 
 The sources are compiled unchanged, because emitted modules are plain typed Python (docs/decisions/codecs.md). With
 ``compile_in_place``, each becomes a library next to its source, and Python imports the library. ``build_native``
@@ -137,7 +137,7 @@ class BuildError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Build:
-    """A compiled build, with one or two libraries per source. ``size`` is the total size of the libraries in bytes.
+    """A finished build, with one or two libraries per source. ``size`` is the total size of the libraries in bytes.
 
     To import a copy, put ``folder`` first on ``sys.path``.
     """

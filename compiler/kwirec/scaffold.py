@@ -1,4 +1,5 @@
-"""Creates new projects from ``templates/new``: a small protocol with tests and a Makefile, or templates with a test.
+"""Creates new projects from ``templates/new``. A project is a small protocol with tests and a Makefile, or a template
+folder with a test.
 
 It also creates a workflow that checks pull requests.
 """

@@ -65,7 +65,7 @@ class VersionRange:
 
     @staticmethod
     def runs(versions: Iterable[int]) -> list[VersionRange]:
-        """Return the fewest ranges that cover exactly ``versions``, in order: ``0-1`` and ``3`` for ``{0, 1, 3}``."""
+        """Return the shortest list of ranges that covers exactly ``versions``: ``0-1, 3`` for ``{0, 1, 3}``."""
         return [VersionRange(run[0], run[-1]) for run in runs_by(sorted(set(versions)), lambda version: None)]
 
     @property

@@ -82,7 +82,7 @@ def make_from(
     make: Callable[[Loaded, Phase], R | None],
     guide_url: str = "",
 ) -> R:
-    """Return the result of ``make`` for the definitions.
+    """Load the definitions, and return the result of ``make`` for them.
 
     Exit if loading or ``make`` reports errors. Otherwise, only print the number of findings.
     """

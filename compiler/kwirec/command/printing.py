@@ -45,7 +45,7 @@ def counts(report: Report, loaded: Loaded, left: str = "") -> str:
 
 
 def show_unused(waivers: Iterable[Waiver]) -> None:
-    """Print the waivers that do not match a finding."""
+    """Print the waivers that do not match any finding."""
     for waiver in waivers:
         place = f"{waiver.message}.{waiver.field}".removesuffix(".*")
         echo(f"the waiver of {waiver.code} for `{place}` matches no finding: remove it", err=True)

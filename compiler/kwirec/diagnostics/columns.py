@@ -51,7 +51,7 @@ def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the character ranges to show: the whole line if it fits, otherwise the context of each mark."""
+    """Return the character ranges to show. This is the whole line if it fits, or else the context of each mark."""
     if length <= WIDTH:
         return [(0, length)]
     if not marks:
@@ -72,7 +72,7 @@ def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def printable(text: str) -> str:
-    """Return ``text`` on one line, with replacements for characters that move the cursor or cannot be encoded."""
+    """Return ``text`` on one line, with characters that move the cursor or cannot be encoded replaced."""
     return text if text.isprintable() else "".join(map(_printable, text))
 
 

@@ -22,7 +22,7 @@ from kwirec.versions import ALL, VersionRange
 T = TypeVar("T")
 
 MAX_FINDINGS = 10_000
-"""The maximum number of findings in a report. A finding can need 100 times the memory of the text it is about."""
+"""The maximum number of findings in a report. A finding can take 100 times the memory of the text it describes."""
 
 
 class Severity(enum.Enum):
@@ -36,7 +36,7 @@ class Severity(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """A numbered kind of finding with its explanation.
+    """A numbered kind of finding and its explanation.
 
     Projects may change the severity of ``relaxable`` codes in ``[tool.kwirec]``. ``offending`` and ``corrected`` are
     complete definitions, which the tests compile.
@@ -171,7 +171,7 @@ class Report:
     _counts: Counter[Severity] = field(default_factory=Counter)
 
     def add(self, code: Code, message: str, span: Span, label: str = "", **details: Unpack[Details]) -> None:
-        """Record a finding with the same arguments as :func:`finding`."""
+        """Record a finding. The arguments are the same as for :func:`finding`."""
         if not self.is_full:
             self.record(code, finding(message, span, label, **details))
 
@@ -233,7 +233,7 @@ def explanation(docstring: str | None) -> tuple[str, str]:
 
 
 def closest(word: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate most similar to ``word``, or ``None`` if none is similar."""
+    """Return the candidate most similar to ``word``, or ``None`` if no candidate is similar."""
     by_folded = {candidate.casefold(): candidate for candidate in candidates}
     close = difflib.get_close_matches(word.casefold(), by_folded, n=1, cutoff=0.6)
     return by_folded[close[0]] if close else None

@@ -19,7 +19,7 @@ class Edit:
 
 
 Fix = tuple[Edit, ...]
-"""Edits that together resolve a finding. A finding has a fix only if no other correction makes sense."""
+"""Edits that together resolve a finding. A finding has a fix only if there is just one sensible correction."""
 
 
 def replaced(span: Span, text: str) -> Fix:

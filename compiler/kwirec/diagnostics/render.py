@@ -1,4 +1,4 @@
-"""Renders diagnostics as text with source lines, lines for editors, JSON Lines, GitHub commands or JUnit XML."""
+"""Renders diagnostics as text with source lines, as lines for editors, JSON Lines, GitHub commands or JUnit XML."""
 
 from __future__ import annotations
 

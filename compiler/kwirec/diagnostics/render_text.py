@@ -24,7 +24,7 @@ from kwirec.diagnostics.diagnostic import Diagnostic, Label, Severity
 from kwirec.diagnostics.source import Source
 
 Paint = Callable[[str, str], str]
-"""A function ``paint(text, style)`` that returns the text with or without the style."""
+"""A function ``paint(text, style)`` that returns the text, styled if colours are enabled."""
 
 MAX_LINES = 10
 """The maximum number of lines listed for a finding that occurs several times in a file."""
@@ -187,7 +187,7 @@ class _Snippet:
             self._open.discard(self._rails.index(mark))
 
     def _underlines(self, marks: Sequence[_Mark], line: ShownLine) -> Iterator[_Row]:
-        """Yield a row with the carets and the rightmost label, then the other labels in rows from right to left."""
+        """Yield a row with the carets and the rightmost label, and a row for each other label, from right to left."""
         if not marks:
             return
         carets = self._row()

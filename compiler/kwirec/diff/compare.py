@@ -60,7 +60,7 @@ def _numbers(pairing: Pairing) -> Iterator[c.Change]:
 
 
 def _ranges(old: Schema, new: Schema, pairing: Pairing) -> Iterator[c.Change]:
-    """Yield a change for each request and response whose versions differ now but did not differ before."""
+    """Yield a change for each request and response whose versions now differ but were equal before."""
     sites = {id(site.message): site for site in (*pairing.added, *(pair.new for pair in pairing.persisted))}
     agreed = {key: a.valid == b.valid for key, a, b in old.pairs() if a is not None and b is not None}
     for key, request, response in new.pairs():

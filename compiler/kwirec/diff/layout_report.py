@@ -27,7 +27,7 @@ truncated. JSON contains them in full.
 
 @dataclass(frozen=True)
 class Finding:
-    """Versions of a message that first differ at the same place, or that only one side has.
+    """Versions of a message whose first difference is at the same place, or that only one side has.
 
     ``message`` is the message on the old side, or else on the new side. ``place`` is the path, old kind and new kind,
     or ``None``.
@@ -77,7 +77,7 @@ def _what(one: Finding, old: str, new: str) -> str:
 
 
 def layouts_summary(found: LayoutComparison, old: str, new: str) -> str:
-    """Return a summary such as ``12 versions are equal, 2 differ, 3 only in old, 0 only in new``."""
+    """Return a one-line summary: ``12 versions are equal, 2 differ, 3 only in old, 0 only in new``."""
     counts = f"{len(found.equal)} versions are equal, {len(found.parting)} differ"
     return f"{counts}, {len(found.left_only)} only in {old}, {len(found.right_only)} only in {new}"
 

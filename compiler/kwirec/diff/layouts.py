@@ -1,4 +1,4 @@
-"""Compares the bytes of two schemas: which message versions differ, and where each first differs.
+"""Compares the bytes of two schemas, and finds which message versions differ and where they first differ.
 
 Definitions can have any origin and notation. The comparison ignores names. It covers layouts [ARCHITECTURE: Three
 ideas] and header versions. Two layouts have the same bytes if their texts are equal. A struct adds no bytes to its
@@ -78,7 +78,7 @@ def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
 
 
 def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Message | None]]:
-    """Yield pairs of messages: RPC messages by api key, other messages by name. A missing side is ``None``."""
+    """Yield pairs of messages. RPC messages pair by api key, other messages by name. A missing side is ``None``."""
     mine, theirs = _by_number(left), _by_number(right)
     same = [(one, theirs[number]) for number, one in mine.items() if number in theirs]
     yield from same

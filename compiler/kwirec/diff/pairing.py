@@ -23,7 +23,7 @@ RpcPairs = Mapping[int, tuple[Message | None, Message | None]]
 
 @dataclass(eq=False)
 class FieldPair:
-    """A field on both sides, with its entries in each version where both sides have it."""
+    """A field on both sides, with its entries in each version in which both sides have it."""
 
     old: FieldSite
     new: FieldSite
@@ -46,7 +46,7 @@ class StructPair:
     added: dict[str, dict[int, Entry]] = field(default_factory=dict)
 
     def successor(self, old: FieldSite) -> FieldSite | None:
-        """Return the field paired with ``old``, or else the new field of the same name."""
+        """Return the field paired with ``old``, or the new field of the same name if none is paired."""
         paired = next((pair.new for pair in self.fields.values() if pair.old is old), None)
         return paired or _named(self.new, old.field.name)
 

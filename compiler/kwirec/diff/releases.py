@@ -1,6 +1,6 @@
 """Derives the schema of a single Kafka release from the union of releases.
 
-The union has the layouts of all versions of all releases, but the names and attributes of the newest release. A
+The union has the layouts of all versions of all releases, but only the newest release's names and attributes. A
 release is the union without the versions, fields and tagged fields that the release did not have. Renames between
 releases are not reconstructed. To see them, compare the original definitions.
 """

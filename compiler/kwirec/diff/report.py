@@ -1,6 +1,6 @@
 """Renders a judgement in one of ``FORMATS``. ``markdown`` is a separate module.
 
-Text, GitHub annotations and JUnit are the same as for diagnostics. JSON has more attributes.
+Text, GitHub annotations and JUnit have the same form as for diagnostics. JSON has additional attributes.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ LEVELS = tuple(level.word for level in Level)
 
 @dataclass(frozen=True)
 class Rule:
-    """A code with its level. The examples in ``code`` are definitions before and after a change."""
+    """A code and its level. The examples in ``code`` are definitions before and after a change."""
 
     code: Code
     level: Level

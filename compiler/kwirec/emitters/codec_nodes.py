@@ -239,7 +239,7 @@ def in_groups(
 
 
 def choice(branches: Sequence[tuple[Versions, Nodes]], versions: Versions) -> Nodes:
-    """Return the non-empty branches, each with its test. Together, ``branches`` must cover all ``versions``."""
+    """Return the non-empty branches and their tests. Together, ``branches`` must cover all ``versions``."""
     if len(branches) == 1:
         return branches[0][1]
     tests = [(condition(part, versions), body) for part, body in branches if body]

@@ -89,7 +89,7 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
 
 
 def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
-    """Return a row for each run of client releases: its name, then the version used with each run of brokers."""
+    """Return a row for each run of client releases, with its name and the version used with each run of brokers."""
     signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
     return [
         [span_text(span), *(signs.get(version, str(version)) for version in row)]

@@ -1,7 +1,7 @@
 """The output files of emitters, and the Jinja environment, in which an undefined name is an error.
 
 Text from definitions is untrusted. It enters Python code through :func:`literal` or :func:`docstring`, and Markdown
-through ``kwirec.markdown``. All of these are also template filters.
+through ``kwirec.markdown``. These functions are also template filters.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ class ModuleGroup:
         }
 
     def classes(self) -> Iterator[ClassSource]:
-        """Yield the classes of the module: for each message its own class, then the structs that it uses."""
+        """Yield the classes of the module. The class of each message is followed by the structs that it uses."""
         names = self.names
         for message in self.messages:
             own = names[message.name]

@@ -143,12 +143,12 @@ def sentinel_of(cls: str) -> str:
 
 
 def is_nullable(field: Field) -> bool:
-    """Return whether the value can be ``None``: the field is nullable in some version, or its default is null."""
+    """Return whether the value can be ``None``. It can if a version allows null or if the default is null."""
     return bool(field.versions.intersect(field.nullable)) or default_is_null(field)
 
 
 def described(message: Message, field: Field) -> str:
-    """Return the description of a field, with its versions unless it is in all versions of the message."""
+    """Return the description of a field, with its versions unless all versions of the message have the field."""
     if field.versions.covers(message.valid):
         return field.doc
     versions = field.versions.intersect(message.valid).text_within(message.valid)

@@ -1,4 +1,4 @@
-"""Writes artifacts: formats changed files, removes files that are no longer produced, and keeps a manifest.
+"""Writes artifacts. Formats changed files, removes files that are no longer produced, and maintains a manifest.
 
 For each file, the manifest holds two digests: one of the unformatted text and one of the file on disk. A file is
 formatted and written only if a digest differs, because formatting is the slowest step.

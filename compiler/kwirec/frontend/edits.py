@@ -59,7 +59,7 @@ def _without_word(span: Span) -> Fix:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An attribute and the members of its object."""
+    """An attribute and all members of the object that contains it."""
 
     number: int
     members: Sequence[JsonMember]

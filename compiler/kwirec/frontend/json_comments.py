@@ -1,7 +1,7 @@
 """Assigns the comments in a JSON file to the values and nodes to which they belong.
 
-A comment belongs to the value that ends on its line, or else to the next value. Comments after the last item of a
-list or the last attribute of an object belong to the end of the list or object.
+A comment belongs to the value that ends on the same line, or else to the next value. Comments after the last item of
+a list or the last attribute of an object belong to the end of the list or object.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Slot:
 
 
 Slots = Mapping[int, Sequence[Slot]]
-"""Slots of the objects and lists that contain comments, by start offset. Each has one slot per item or attribute, and
-one for its end. The key :data:`FILE` has the slots of the whole file.
+"""Slots of the objects and lists that contain comments, by start offset. Each object or list has one slot per item or
+attribute, and one for its end. The key :data:`FILE` has the slots of the whole file.
 """
 
 

@@ -1,7 +1,7 @@
 """Splits JSON with comments into tokens, each with its span.
 
 Comments extend from ``//`` to the end of the line or are enclosed in ``/* */``, wherever white space is allowed.
-Problems are reported and skipped, so that a bad character does not hide the rest of the file.
+Invalid characters are reported and skipped, so that the rest of the file is still read.
 """
 
 from __future__ import annotations

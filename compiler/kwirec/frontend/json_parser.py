@@ -57,7 +57,7 @@ MAX_DEPTH = 100
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _UNQUOTED = re.compile(r"(?P<quote>'?)(?P<text>[A-Za-z][A-Za-z0-9_+-]*)(?P=quote)")
 _OTHER_LANGUAGES = frozenset({"None", "nil", "undefined", "NaN", "Infinity"})
-"""Words from other languages for values that JSON writes differently or does not have."""
+"""Words in other languages for values that JSON spells differently or lacks."""
 _COLONS = re.compile(r":(?:[ \t]*:)*(?=[ \t]*[\"{\[0-9tfn-])")
 _BRACKETS = re.compile(r"[\s}\],]*")
 
@@ -82,7 +82,7 @@ def describe(value: JsonValue) -> str:
 def parse_values(
     source: Source, report: Report, *, many: bool = False, comments: list[Span] | None = None
 ) -> list[JsonValue]:
-    """Return the values of a source. Without ``many``, return only the first and warn about any text after it.
+    """Return the values of a source. If ``many`` is false, return only the first and warn about any text after it.
 
     The spans of comments are appended to ``comments`` in order.
     """
@@ -228,7 +228,7 @@ class _Parser:
         return JsonArray(tuple(items), start.span.to(self._close("]", start)))
 
     def _separator(self, closing: str, start: Token) -> bool:
-        """Skip a comma. Return ``False`` if the list ends here, even with the wrong closing bracket."""
+        """Skip a comma. Return ``False`` if the list ends here, even if the closing bracket is the wrong one."""
         if self._at(","):
             comma = self._advance()
             if self._at(closing) and comma is not self._blamed:

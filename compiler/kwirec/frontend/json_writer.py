@@ -43,7 +43,7 @@ def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dic
 
 
 def list_item(values: dict[str, object], comments: Sequence[Comment]) -> object:
-    """Return the attributes of a list item, with the comments before it."""
+    """Return the attributes of a list item, and the comments before it."""
     lines = [line for comment in comments if comment.attribute is None for line in comment_lines(comment)]
     return Commented(values, tuple(lines)) if lines else values
 

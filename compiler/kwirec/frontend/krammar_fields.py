@@ -53,7 +53,7 @@ def comment_texts(comment: Iterable[Line]) -> list[str]:
 
 
 def remarks(comment: Iterable[Line], source: Source, attribute: str | None = None) -> tuple[Comment, ...]:
-    """Return the comments among these lines that are not part of a description."""
+    """Return the comments in these lines that are not part of a description."""
     return loose_comments(filter(_is_remark, comment), source, attribute)
 
 

@@ -1,6 +1,6 @@
 """Splits text in the indentation notation into lines with their levels.
 
-Each level is two spaces. Tabs and odd numbers of spaces are reported and read as the level that was probably meant.
+Each level is two spaces. Tabs and odd numbers of spaces are reported, and are read as the most likely level.
 Comments are lines too, so that no text is lost.
 """
 

@@ -44,7 +44,7 @@ class Losses:
     uses: dict[str, list[Span]] = field(default_factory=dict)
 
     def keeps(self, what: str, span: Span) -> bool:
-        """Return whether an extension can be written. Otherwise, record its loss."""
+        """Return whether an extension can be written, and record its loss if it cannot."""
         if self.franz_go:
             self.uses.setdefault(what, []).append(span)
         return not self.franz_go

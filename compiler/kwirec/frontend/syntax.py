@@ -234,8 +234,9 @@ class ErrorDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedStruct:
-    """A struct that messages in any file may use. ``build`` returns a message's copy of it, given the default
-    versions of its fields and the flexible versions of the message."""
+    """A struct that messages in any file may use. ``build`` returns a message's copy of the struct, given the default
+    versions of its fields and the flexible versions of the message.
+    """
 
     span: Span = field(compare=False, repr=False)
     name: Spanned[str]

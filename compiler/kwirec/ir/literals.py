@@ -1,8 +1,8 @@
 """Converts default literals to typed values by the rules of Kafka's generator (FieldType and FieldSpec).
 
-Integers are decimal, or hexadecimal after ``0x``. Integers with leading zeros are read as decimal and reported,
-because Kafka's documentation and its generated Java code disagree about them. A JSON ``null`` means that there is no
-default, and the string ``"null"`` is the null default [KAFKA-WIRE 27, 30].
+Integers are decimal, or hexadecimal with the prefix ``0x``. Integers with leading zeros are read as decimal and
+reported, because Kafka's documentation and its generated Java code disagree about them. A JSON ``null`` means that
+there is no default, and the string ``"null"`` is the null default [KAFKA-WIRE 27, 30].
 """
 
 from __future__ import annotations

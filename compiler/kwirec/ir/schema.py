@@ -128,8 +128,8 @@ class Enum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a struct. It has both ``tag`` and ``tagged``, or neither. ``flexible`` only overrides how its
-    length is encoded.
+    """One field of a struct. It has both ``tag`` and ``tagged``, or neither. ``flexible`` overrides only the encoding
+    of its length.
     """
 
     name: str

@@ -49,7 +49,7 @@ def coding(field: Field, version: int, *, flexible: bool) -> Coding | None:
 
 @dataclass(frozen=True)
 class Run:
-    """Consecutive versions that code a field alike. The field can be null in ``nullable`` versions.
+    """Consecutive versions that code a field in the same way. The field can be null in ``nullable`` versions.
 
     ``struct`` is the coding of the struct that the field or its array elements hold in these versions.
     """

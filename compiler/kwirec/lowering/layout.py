@@ -141,7 +141,7 @@ class MessageLayout:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits of the SHA-256 digest of the layout's text."""
+        """The first 16 hexadecimal digits of the SHA-256 digest of the layout's text."""
         return hashlib.sha256(self.body.text.encode()).hexdigest()[:16]
 
 

@@ -99,7 +99,7 @@ def _fail(message: object) -> NoReturn:
 
 
 def _finalize(value: object) -> object:
-    """Return a value to be printed. Functions are refused, because their text has an address that varies by run."""
+    """Return a value to be printed. Functions are refused, because their text contains a memory address."""
     if callable(value) and not isinstance(value, jinja2.Undefined):
         raise TypeError("the value is a function: call it with parentheses")
     return value
@@ -218,7 +218,7 @@ def _running(frame: FrameType | None) -> tuple[str | None, int]:
 
 
 def described(problem: Exception, template: str, known: set[str], job: Job) -> dict[str, Any]:
-    """Return an event for an exception: its code, message, place, the offending word, and the names that exist."""
+    """Return an event for an exception, with its code, message, place, offending word, and the names that exist."""
     name, line = _place(problem.__traceback__, job, template)
     message = str(problem) or type(problem).__name__
     event: dict[str, Any] = {"code": "failed", "template": name, "line": line, "message": message}

@@ -1,4 +1,4 @@
-"""Checks output paths. A path must lead to the same file within the folder on every system."""
+"""Checks output paths. On every system, a path must lead to the same file within the folder."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
     """The deprecated versions of a message are not valid versions.
 
     Deprecation warns users before a version is removed. A bound above the highest valid version is a mistake. A range
-    without valid versions is left over from a removal.
+    without valid versions usually remains from a removal.
     """
     written, valid = at.decl.deprecated_versions, at.message.valid
     if written is None or not written.value or not valid:

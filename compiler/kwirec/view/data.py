@@ -1,4 +1,4 @@
-"""The view as JSON, for programs in other languages, and its JSON Schema, made from the classes of the view.
+"""The view as JSON for programs in other languages, and a JSON Schema, which is derived from the classes of the view.
 
 ``FORMAT`` is the first entry. Later releases may add keys, and values of ``kind`` and ``status``, without changing
 this number. If they remove or rename a key, or change its meaning or type, the format gets a new number.

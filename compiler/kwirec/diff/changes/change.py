@@ -80,7 +80,7 @@ def rule(level: Level, *, before: str, after: str, severity: Severity = Severity
 
 @dataclass(frozen=True, eq=False)
 class AnyMessageChange(Change):
-    """A change to a message. A side is ``None`` if it does not have the message.
+    """A change to a message. A side without the message is ``None``.
 
     ``versions`` are the affected versions. Both sides have them, unless versions were added or removed.
     """
@@ -95,7 +95,7 @@ class AnyMessageChange(Change):
 
     @property
     def message(self) -> Message:
-        """The message on the new side, or else on the old side."""
+        """The message on the new side, or on the old side if the new side lacks it."""
         site = self.new or self.old
         assert site is not None
         return site.message
@@ -121,7 +121,7 @@ class MessageChange(AnyMessageChange):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldChange(MessageChange):
-    """A change to a field. A side is ``None`` if it does not have the field."""
+    """A change to a field. A side without the field is ``None``."""
 
     before: FieldSite | None
     after: FieldSite | None
@@ -150,7 +150,7 @@ class FieldPersists(FieldChange):
 
 @dataclass(frozen=True, eq=False)
 class EnumChange(Change):
-    """A change to an enum. A side is ``None`` if it does not have the enum."""
+    """A change to an enum. A side without the enum is ``None``."""
 
     old: Enum | None
     new: Enum | None

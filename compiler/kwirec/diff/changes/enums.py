@@ -83,7 +83,7 @@ class EnumTypeChanged(EnumChange):
 class EnumValueRemoved(ValueChange):
     """A value of an enum lost its name.
 
-    Code that uses the member breaks. Values that peers still send are shown without a name.
+    Code that uses the member breaks. If peers still send the value, it is shown without a name.
     """
 
     before: EnumValue

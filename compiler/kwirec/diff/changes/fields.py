@@ -119,7 +119,7 @@ class FieldTypeChangedSameBytes(FieldRetyped):
 
 
 class FieldNullabilityChanged(FieldPersists):
-    """A change to the versions in which a field can be null. ``outcome`` is the predicate of its finding."""
+    """A change to the versions in which a field can be null. ``outcome`` is the predicate of the finding."""
 
     outcome: ClassVar[str]
 
@@ -263,7 +263,8 @@ class FieldDefaultChanged(FieldAttributeChanged):
 class FieldIgnorableChanged(FieldAttributeChanged):
     """A field became ignorable, or is no longer ignorable.
 
-    In versions without the field, the value of an ignorable field is dropped silently. Otherwise, writing fails.
+    In versions without the field, the value of an ignorable field is dropped silently. If the field is not ignorable,
+    writing fails.
     """
 
     attribute = "ignorable"
