@@ -1,6 +1,6 @@
 """Converting messages to Arrow columns for tables, Parquet and other columnar tools.
 
-A generated package has the columns of all its messages::
+A generated package provides the columns of all its messages::
 
     from kwire_kafka.arrow import ARROW
 

@@ -36,7 +36,8 @@ def binary(values: Sequence[bytes | None]) -> pa.Array:
 
 
 def valid_rows(nulls: bytes, count: int) -> pa.Array | None:
-    """Return a mask of the ``count`` rows that are not in ``nulls`` (int64), or ``None`` if ``nulls`` is empty."""
+    """Return a mask of ``count`` rows that is false for the rows in ``nulls`` (int64), or ``None`` if ``nulls`` is
+    empty."""
     return numbers(pa.bool_(), unmarked(nulls, count)) if nulls else None
 
 

@@ -76,7 +76,7 @@ ROWS = 1 << 17
 BYTES = 1 << 25
 """Approximate total size, in bytes, of the decompressed Kafka record batches in a ``pyarrow.RecordBatch``."""
 BELIEVED = 1 << 16
-"""Maximum record count that is taken from a batch header without reading the records, if no column needs them."""
+"""Maximum record count in a batch header that is trusted without reading the records, if no column needs them."""
 
 
 LEFT_OUT = _column("left_out", pa.int64(), "Size in bytes of a record that was too large.", nullable=True)
@@ -177,7 +177,7 @@ class RecordBuilder:
         return bool(self._buffers) and self._buffers[-1] is data
 
     def _takes(self, data: bytes) -> bool:
-        """Return whether the whole of ``data`` can be kept as a buffer.
+        """Return whether all of ``data`` can be kept as a buffer.
 
         It will be joined with other buffers, so it has to be small or the only buffer.
         """

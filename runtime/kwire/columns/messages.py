@@ -219,7 +219,7 @@ class Machine:
         return pos
 
     def numbers(self, word: i64, shift: i64, column: i64, pos: i64) -> i64:
-        """Read an array of values of fixed size, and return the position after it."""
+        """Read an array of fixed-size values, and return the position after it."""
         length, pos = read_size(word, self.data, pos)
         if length < 0:
             self.null(word, column)
@@ -308,8 +308,10 @@ class Machine:
 
 
 def writer(outs: list[BytesWriter], column: i64) -> BytesWriter:
-    """Return ``outs[column]``. Native builds replace this function with their own operation, because mypyc would
-    check the type of the writer each time.
+    """Return ``outs[column]``.
+
+    Native builds replace this function with their own operation, because mypyc would check the type of the writer
+    each time.
     """
     return outs[column]
 

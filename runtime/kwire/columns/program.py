@@ -266,7 +266,7 @@ class _Maker:
         return self.table([self.add(defaults) if defaults else 0, len(rows), *words])
 
     def blank(self, cls: type[Struct], place: Structs) -> list[_Step]:
-        """Return the steps that append the defaults of a struct, which is null or an omitted tagged field."""
+        """Return the steps that append the defaults of a struct that is null or an omitted tagged field."""
         steps: list[_Step] = []
         for field in present_fields(cls, self.version):
             if field.name in place.fields:

@@ -1,4 +1,4 @@
-"""Converting row numbers, and rows of values of fixed size, to columns."""
+"""Converting row numbers and rows of fixed-size values to columns."""
 
 from __future__ import annotations
 

@@ -44,9 +44,9 @@ ENDED = "the connection ended"
 class InFlightRequest:
     """A ``request`` that has not been answered yet.
 
-    ``size`` is the number of bytes it adds to the bytes in flight. ``server_losses`` is the number of losses in the
-    server's stream when the request was sent. ``known`` is its cached header if it equals an earlier header except
-    for the correlation id.
+    ``size`` is the number of bytes that count towards the limit of bytes in flight. ``server_losses`` is the number
+    of losses in the server's stream when the request was sent. ``known`` is its cached header if it equals an earlier
+    header except for the correlation id.
     """
 
     __slots__ = ("api_key", "correlation_id", "known", "request", "server_losses", "size", "version")

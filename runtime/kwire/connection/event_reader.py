@@ -1,6 +1,6 @@
 """Decoding frames to events, with a cache of request headers.
 
-Nearly all headers of a connection are equal except for the correlation id.
+Nearly all request headers of a connection differ only in the correlation id.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ class EventReader:
         return known
 
     def _know(self, data: bytes, header: RequestHeader, offset: int, cls: type[Message] | None, name: str) -> None:
-        """Cache a header, because nearly all headers of a connection are equal except for the correlation id."""
+        """Cache a header, because nearly all request headers of a connection differ only in the correlation id."""
         if cls is not None and offset <= HEAD and not header.unknown_tags:
             answer = self._answer(header.api_key, header.api_version, name)
             known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name), answer)

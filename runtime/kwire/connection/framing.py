@@ -391,7 +391,7 @@ class ApiCatalog:
         try:
             head = payload if len(payload) <= MAX_HEADER else payload[:MAX_HEADER]
             header, offset = RequestHeader._read(head, 0, header_version)
-        except Exception:  # the fast path may raise anything
+        except Exception:  # the fast path may raise any exception
             return False
         if not (header.client_id or "").isprintable():
             return False
@@ -426,5 +426,5 @@ class ApiCatalog:
             from kwire.interpreter.large import read_large
 
             return len(payload) - read_large(cls, payload, offset, version, STRICT, whole=False)[1]
-        except Exception:  # the fast path may raise anything
+        except Exception:  # the fast path may raise any exception
             return -1

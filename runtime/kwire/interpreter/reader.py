@@ -38,7 +38,7 @@ codecs.register_error(_LIKE_JAVA, _replace_like_java)
 
 class Reader(Context):
     keeps = True
-    """Whether the reader returns values. A tracer only needs the calls of ``note``."""
+    """Whether the reader returns values. A tracer only needs the calls to ``note``."""
 
     def __init__(self, cls: type[Message], data: bytes, offset: int, version: int, policy: Policy) -> None:
         super().__init__(cls, version)
@@ -133,7 +133,8 @@ class Reader(Context):
         return value
 
     def length(self, field: PresentField, size: int, what: str, *, nullable: bool) -> int:
-        """Read a length or count, and return -1 for null. As in Kafka, negative numbers are null [KAFKA-WIRE 13]."""
+        """Read and return a length or count, which is -1 for null. As in Kafka, any negative number means null
+        [KAFKA-WIRE 13]."""
         start = self.pos
         if field.is_compact:
             # Java subtracts in 32 bits, so the smallest number becomes the largest number.

@@ -131,7 +131,7 @@ def _decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, pol
 def _decode(protocol: MessageRegistry, name: str, data: bytes, policy: Policy) -> tuple[int, Message]:
     """Return the version and the message in ``data``.
 
-    A version above the known versions only adds fields at the end, which are ignored.
+    Unknown newer versions only add fields at the end, which are ignored.
     """
     cls = protocol[name]
     version, start = read_int16(data, 0)

@@ -31,7 +31,7 @@ class UnknownMagicError(RecordsError):
 
 
 class CorruptRecordError(RecordsError):
-    """A size, count or length does not match the bytes."""
+    """A size, count or length does not match the bytes in the batch."""
 
 
 class RecordsLimitError(RecordsError):

@@ -184,9 +184,10 @@ def read_batches(
     """Return an iterator over the batches of ``data``, the contents of a records field or a log segment.
 
     If ``data`` is ``None``, there are no batches. An incomplete batch at the end is normal in a Fetch response and
-    ends the iteration without an error. Its size in bytes is the reader's ``truncated`` [KAFKA-WIRE 44]. The
-    iteration raises ``ChecksumError`` (unless ``verify=False``), ``UnknownMagicError`` and ``CorruptRecordError``.
-    Decoding records also raises ``RecordsLimitError`` and ``kwire.compression.CompressionError``.
+    ends the iteration without an error. The reader's attribute ``truncated`` is its size in bytes [KAFKA-WIRE 44].
+    The iteration raises ``ChecksumError`` (unless ``verify=False``), ``UnknownMagicError`` and
+    ``CorruptRecordError``. Decoding records also raises ``RecordsLimitError`` and
+    ``kwire.compression.CompressionError``.
 
     With ``skip``, invalid batches are skipped and their errors collected in the reader's ``errors``. Invalid records
     are only found when they are decoded. ``BatchReader.with_records`` also skips batches with invalid records.

@@ -11,7 +11,7 @@
     except DecodeError as error:
         print(annotate(error))                      # the lines up to the invalid byte
 
-``kwire decode`` prints the same lines. Traces are made by ``kwire.interpreter``, so they agree with decoding.
+``kwire decode`` prints the same lines. Traces come from ``kwire.interpreter``, so they are consistent with decoding.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _KINDS = {"b": "int8", "h": "int16", "i": "int32", "I": "uint32", "q": "int64"}
 MAX_RECORDS = 1000
 """Maximum number of records per batch that have spans of their own. The remaining records are counted in one span."""
 MAX_BYTES = 1024
-"""Maximum size, in bytes, of a key or value in a span. A tiny batch may decompress to large values."""
+"""Maximum size of a key or value in a span, in bytes. A tiny batch may decompress to large values."""
 MAX_HEADERS = 8
 """Maximum number of headers in a record's span. Keys and values of headers are limited to a tenth of
 ``MAX_BYTES``."""

@@ -94,6 +94,6 @@ def _within(outer: Span, found: Trace) -> Iterator[Span]:
 
 
 def _header(cls: type[Message], payload: bytes, end: int, policy: Policy) -> Trace:
-    """Return the trace of a header that ends at ``end``. Only one header version fits this end."""
+    """Return the trace of a header that ends at ``end``. Only one header version ends there."""
     traces = [trace_message(cls, payload, version, policy, whole=False) for version in cls.VALID_VERSIONS]
     return next(found for found in traces if not found.error and found.end == end)

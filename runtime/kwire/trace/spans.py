@@ -64,7 +64,7 @@ class Trace:
     """Spans in byte order without gaps, and the error that ended the trace, if any.
 
     The bytes of ``data`` after ``end`` were not read. If ``secret`` is true, they are hidden because they may contain
-    a secret. ``unknown`` is the reason why no message was read if its definition is unknown.
+    a secret. If the definition of a message is unknown, ``unknown`` is the reason why the message was not read.
     """
 
     data: bytes = field(repr=False)
@@ -79,7 +79,7 @@ class Trace:
         return self.spans[-1].end if self.spans else 0
 
     def reveal(self) -> None:
-        """Unhide all secrets."""
+        """Stop hiding the secrets in this trace."""
         self.secret = False
         for span in self.spans:
             span.secret = False
