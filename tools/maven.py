@@ -1,4 +1,4 @@
-"""Fetches Kafka's releases from Maven: their list, and the jars of some releases without their dependencies.
+"""Fetches the list of Kafka's releases and the jars of selected releases, without dependencies, from Maven.
 
 It needs Java and ``mvn`` on the path. The modules of a release come from the POM of its broker, which lists the
 dependencies. :class:`Jars` names unpublished modules, which are not an error.
@@ -83,7 +83,7 @@ class Module:
 class Jars:
     """The jars of a release, by module (``clients``, ``group-coordinator``, …; ``core`` is the broker).
 
-    ``missing`` has the broker's dependencies that are not on Maven.
+    ``missing`` lists the broker's dependencies that are not on Maven.
     """
 
     release: str

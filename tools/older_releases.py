@@ -89,7 +89,7 @@ def _handled(broker: Path) -> Iterator[str]:
 
 
 def _javap(broker: Path, name: str) -> str:
-    """Return the disassembled code of a class, or an empty text if the broker does not have the class."""
+    """Return the disassembled code of a class, or an empty string if the broker does not have the class."""
     command = ["javap", "-p", "-c", "-cp", str(broker), name]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stdout
 

@@ -1,4 +1,4 @@
-"""The errors of each API: ``api_errors.json`` in a folder of definitions.
+"""The errors of each API, from ``api_errors.json`` in a folder of definitions.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Chapters: ``guide/*.md`` in a folder of definitions, sorted by file name.
+"""Chapters, from ``guide/*.md`` in a folder of definitions, sorted by file name.
 
 In a name such as ``10-framing.md``, the number orders the chapters, and the rest names the page. A file begins with
 its title, a first-level heading. Lists of chapters show the paragraph after the title. HTML is escaped. ``index.md``

@@ -1,8 +1,8 @@
 """The example of each version of a message: a recorded or generated frame.
 
-``examples.jsonl`` in a folder of definitions has one recorded frame per line, as an object: ``source``, such as
-``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header but without its size. A request
-and a response of the same version form an exchange.
+Each line of ``examples.jsonl`` in a folder of definitions is an object for one recorded frame. It has ``source``,
+such as ``Kafka 4.1.1``, ``message``, ``version``, and ``hex``, the payload with its header but without its size. A
+request and a response of the same version form an exchange.
 """
 
 from __future__ import annotations

@@ -32,10 +32,10 @@ from kwirec.guide import part_of
 from kwirec.ir.schema import MessageKind
 
 MISSING = OtherPage(path="404.html", title="No such page", kind=Kind.TABLE, template="missing.html.jinja")
-"""The page that servers return for missing pages, at any address below the site."""
+"""The page that servers return for any missing address below the site."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of finished pages and the total."""
+"""A function that is called with the number of finished pages and the total."""
 
 
 def write_site(

@@ -1,4 +1,4 @@
-"""Synonyms for the search: ``guide/search.txt`` in a folder of definitions.
+"""Synonyms for the search, from ``guide/search.txt`` in a folder of definitions.
 
 With a line ``exactly once = transactions``, a search for the words on the left also finds the words on the
 right. Empty lines and lines that begin with ``#`` are ignored.

@@ -131,7 +131,7 @@ def _check_limit(size: int, limit: int, offset: int = 0) -> None:
 
 
 def _read_gzip(data: bytes | memoryview, limit: int) -> bytes:
-    """Decompress all members, and ignore any other bytes after them, as Java does."""
+    """Decompress all members, and ignore any bytes after them, as Java does."""
     out = BytesIO()  # getvalue() does not copy the bytes
     at = 0
     while True:

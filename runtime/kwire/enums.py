@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class ProtocolEnum(IntEnum):
     """The named values of an integer field. Members are integers.
 
-    Values without a name, which newer peers may send, become members ``UNKNOWN_n``. Values outside the integer type
-    raise ``ValueError``. A subclass sets this type, as in ``class Phase(ProtocolEnum, type="int8")``.
+    Values without a name, which newer peers may send, become members ``UNKNOWN_n``. Values outside the range of the
+    integer type raise ``ValueError``. A subclass sets the type, as in ``class Phase(ProtocolEnum, type="int8")``.
     """
 
     _bounds: ClassVar[tuple[int, int]]

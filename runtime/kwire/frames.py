@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_FRAME = 104_857_600
-"""The default of Kafka's ``socket.request.max.bytes``, which is 100 MiB."""
+"""Default of Kafka's ``socket.request.max.bytes`` (100 MiB)."""
 MAX_DECODED = 2 << 20
 """The default size, in bytes, above which the pipeline only decodes messages with few values."""
 

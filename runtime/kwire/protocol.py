@@ -237,7 +237,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     @property
     def logs(self) -> tuple[str, ...]:
         """The names of logs whose records the protocol defines, such as ``group`` for the group coordinator and
-        ``metadata`` for the cluster metadata. They are the folder names of the definitions."""
+        ``metadata`` for the cluster metadata. They are folder names in the definitions."""
         return tuple(self._logs)
 
     def record_types(self, log: str) -> tuple[int, ...]:

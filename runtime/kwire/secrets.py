@@ -143,7 +143,7 @@ topics.
 
 
 def _of_connector(depth: int, name: str) -> bool:
-    """Return whether a value is a secret. A connector's settings are the members of the top-level ``properties``."""
+    """Return whether a value is a secret connector setting. Settings are members of the top-level ``properties``."""
     return (depth, name) != (1, "properties") and is_sensitive(name)
 
 

@@ -24,7 +24,7 @@ ZERO_UUID: Final = uuids.ZERO_UUID
 
 
 def give_up() -> NoReturn:
-    """Leave the fast path with an error."""
+    """Raise an error to leave the fast path."""
     raise ValueError("not readable")
 
 

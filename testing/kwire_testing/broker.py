@@ -94,7 +94,7 @@ class FakeBroker(Running):
         self._on_loop(lambda: self._cluster.create(name, partitions))
 
     def produce(self, topic: str, *records: Record | bytes, partition: int = 0) -> int:
-        """Append records or values as one batch. Return the offset of the first record."""
+        """Append records or values as a single batch. Return the offset of the first record."""
         rows = [Record(None, row, timestamp=-1) if isinstance(row, bytes) else row for row in records]
 
         def append() -> int:
@@ -110,7 +110,7 @@ class FakeBroker(Running):
         return self._on_loop(append)
 
     def records(self, topic: str, partition: int | None = None, *, committed: bool = True) -> list[Record]:
-        """Return the records of a topic in order of partitions, or of one partition.
+        """Return the records of a topic, ordered by partition, or of one partition.
 
         With ``committed``, leave out records of open and aborted transactions.
         """

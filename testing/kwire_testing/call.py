@@ -78,7 +78,7 @@ def at_least(release: Release, major: int, minor: int) -> bool:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """A request, ``message``, with the ``name`` of its API and its context.
+    """A request (``message``) with its API ``name`` and its context.
 
     ``connection`` is the connection's number, and ``size`` is the size of the frame in bytes.
     """

@@ -14,7 +14,7 @@ MARKER = "kafka(release=None, topics=None, nodes=1, ...): FakeBroker arguments f
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
+    """Register the marker ``kafka``."""
     config.addinivalue_line("markers", MARKER)
 
 

@@ -437,8 +437,8 @@ def _put(out: list[bytes], payload: bytes) -> None:
 
 @cache
 def _ways(cls: Any, names: tuple[str, ...]) -> tuple[bool, list[str]]:
-    """Return whether a class has these fields, and the names of fields whose structs, or structs inside them, have
-    them."""
+    """Return whether a class has these fields, and the names of its fields whose structs have them at any
+    depth."""
     inner: dict[str, Any] = {field.name: struct_class(cls, field) for field in cls.FIELDS}
     return {*names} <= inner.keys(), [name for name, found in inner.items() if found and any(_ways(found, names))]
 

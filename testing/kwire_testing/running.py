@@ -48,7 +48,7 @@ class Stream(asyncio.Protocol):
         return host, port
 
     async def read(self) -> bytes:
-        """Return the next bytes, or none at the end."""
+        """Return the next bytes, or ``b""`` at the end."""
         await self._readable.wait()
         data = self._pieces.popleft() if self._pieces else b""
         if not self._pieces and not self._ended:
@@ -110,7 +110,7 @@ class Listeners:
     async def open(
         self, serve: Callable[[Stream], Awaitable[None]], host: str, port: int, tls: ssl.SSLContext | None
     ) -> tuple[str, int]:
-        """Listen on a port, or on a free one if it is 0, and call ``serve`` for each connection. Return the host and
+        """Listen on a port, or on a free port for 0, and call ``serve`` for each connection. Return the host and
         port."""
 
         async def serving(stream: Stream) -> None:

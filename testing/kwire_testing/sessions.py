@@ -1,4 +1,4 @@
-"""Fetch sessions, with which clients send only what has changed [KIP-227]."""
+"""Fetch sessions, which allow clients to send only changes [KIP-227]."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Key = tuple[str, Uuid, int]
 
 @dataclass(slots=True)
 class Session:
-    """A client's partitions, with the end offset and start offset in the last response for each."""
+    """A client's partitions, each with the end offset and start offset in the last response."""
 
     id: int
     node: int

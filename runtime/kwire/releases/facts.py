@@ -20,12 +20,12 @@ class Api:
     ``accepted``
         the versions that a broker with the default configuration parses and answers
     ``advertised``
-        the versions in an ApiVersions response. Since 4.0, it has more versions of Produce than are accepted. It has
-        none for telemetry APIs unless a plugin for them is configured, and none for the Raft APIs of 2.7, which were
-        not yet served [KAFKA-18659, KIP-714, KAFKA-10492].
+        the versions in an ApiVersions response. Since 4.0, there are more versions of Produce than are accepted.
+        There are none for telemetry APIs unless a plugin for them is configured, and none for the Raft APIs of 2.7,
+        which were not yet served [KAFKA-18659, KIP-714, KAFKA-10492].
     ``deprecated``
         the accepted versions that the release declares deprecated. Releases before 3.7 declare none. Some of
-        these versions were kept after all, and others were removed without prior deprecation.
+        these versions were kept after all, and some other versions were removed without prior deprecation.
     ``unstable``
         the versions that are accepted and advertised only if ``unstable.api.versions.enable`` is set
     ``listeners``

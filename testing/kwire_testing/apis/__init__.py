@@ -1,4 +1,4 @@
-"""Handlers for all APIs of a broker, in one module per subject."""
+"""Handlers for all APIs of a broker, with one module per subject."""
 
 from kwire_testing.apis import cluster, groups, logs, topics, transactions
 
