@@ -11,7 +11,7 @@ OWN = frozenset(
     {"count", "data", "empty_list", "end", "give_up", "i64", "known", "message", "out", "pos", "previous", "raw"}
     | {"section", "self", "size", "step", "tag", "tag_end", "unknown", "version"}
 )
-"""Names of parameters, locals and functions that the templates already use."""
+"""Names of parameters, local variables and functions that the templates use themselves."""
 
 _LENGTH = re.compile(r"n\d*")
 
@@ -27,8 +27,8 @@ def length_in(arrays: int) -> str:
 class Locals:
     """Local variable names in the functions for one half of a message or for one struct's tagged section.
 
-    A field keeps its own name if it is unique among ``paths``. Otherwise the names of the enclosing fields are
-    prefixed until it is unique: ``throttle_time_ms``, ``partitions_error_code``.
+    A field keeps its own name if it is unique among ``paths``. Otherwise, the names of enclosing fields are prefixed
+    until the name is unique: ``throttle_time_ms``, ``partitions_error_code``.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:

@@ -177,7 +177,7 @@ class DefineClass(Node):
 
 @dataclass(frozen=True, kw_only=True)
 class DefineTag:
-    """A tagged field in its struct's tagged section."""
+    """A tagged field in the tagged section of its struct."""
 
     field: FieldView
     condition: str
@@ -213,7 +213,7 @@ ALWAYS, NEVER = "always", "never"
 def condition(live: Iterable[int], among: Sequence[int]) -> str:
     """Return the condition on ``version`` that selects ``live`` from ``among``, or :data:`ALWAYS` or :data:`NEVER`.
 
-    ``among`` must be consecutive versions, and so must the members of ``among`` that are in ``live``.
+    The versions in ``among`` must be consecutive, and so must the versions that are in both sets.
     """
     selected = set(live)
     found = [version for version in among if version in selected]
@@ -232,7 +232,7 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
 def in_groups(
     fields: Iterable[FieldCoding], parts: Callable[[FieldCoding], tuple[Versions, ...]]
 ) -> Iterator[tuple[tuple[Versions, ...], list[FieldCoding]]]:
-    """Yield groups of adjacent fields that need equal tests because ``parts`` splits their versions equally."""
+    """Yield groups of adjacent fields for which ``parts`` returns the same versions. They share their tests."""
     for _, group in groupby(fields, key=lambda one: frozenset(parts(one))):
         together = list(group)
         yield parts(together[0]), together

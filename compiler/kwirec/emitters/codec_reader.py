@@ -1,6 +1,6 @@
 """Creates the statements that read a message.
 
-The code updates ``pos`` only once for a run of fixed-size fields.
+For a run of fixed-size fields, the code updates ``pos`` only once.
 
 ::
 
@@ -91,11 +91,11 @@ class Reader:
 
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
-        """Locals and their types. mypyc requires a type for locals that are assigned in more than one branch."""
+        """Locals and their types. mypyc requires a type for variables that are assigned in more than one branch."""
         return (*self._own.items(), *self._declared.items())
 
     def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
-        """Return statements that read the untagged fields into locals, create the object and read its tags."""
+        """Return statements that read the untagged fields into variables, create the object and read its tags."""
         view = self.classes[struct.struct.name]
         coded = [one for one in struct.fields if view.fields[one.field.name].is_read]
         fields: list[Node] = []

@@ -1,4 +1,4 @@
-"""Messages → the text of codec modules: classes, with a reader and a writer for each half of a message.
+"""Emits codec modules, which contain classes, and a reader and a writer for each half of a message.
 
 The halves are the classic and the flexible versions. Their functions inline all structs, and test
 ``if version >= n`` where versions differ. docs/decisions/codecs.md has measurements.
@@ -107,7 +107,7 @@ def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
 
 
 def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterator[Node]:
-    """Yield the methods for each half of a message, newer half first."""
+    """Yield the methods for each half of a message, starting with the newer half."""
     suffixes = ["", "_classic"][: len(halves)]
     for half, suffix, older in zip(reversed(halves), suffixes, [*suffixes[1:], ""], strict=True):
         names = Locals(_untagged(half.root, classes))
@@ -141,6 +141,6 @@ def _inlined(runs: Iterable[Run], classes: Mapping[str, ClassView]) -> Iterator[
 
 
 def _headers(message: Message) -> dict[int, int]:
-    """Return the header versions, keyed by the first message version that uses each."""
+    """Return the header versions, keyed by the first message version that uses them."""
     versions = header_versions(message)
     return {run[0]: versions[run[0]] for run in runs_by(sorted(versions), versions.__getitem__)}

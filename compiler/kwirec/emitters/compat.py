@@ -1,4 +1,4 @@
-"""Emits version facts next to the codecs: ``releases.py``, ``compat.json`` with its module, and pages.
+"""Emits facts about versions alongside the codecs: ``releases.py``, ``compat.json`` with its module, and pages.
 
 In ``releases.py``, neighbouring releases with equal facts about an API share a row::
 
@@ -55,7 +55,7 @@ def _releases(history: History, apis: Iterable[ApiNegotiation], matrices: Iterab
 
 
 def api_rows(history: History, key: int) -> Iterator[tuple[str, str, str, str, str, str, str, str]]:
-    """Yield the rows of an API in ``releases.py``: first and last release, name, versions and listeners."""
+    """Yield an API's rows in ``releases.py``, with first and last release, name, versions and listeners."""
 
     def facts(name: str) -> tuple[str, str, str, str, str, str] | None:
         api = history.releases[name].get(key)

@@ -7,8 +7,8 @@ The computation uses only the schema. A value of version a, written in version b
 - is refused if a field is null and b does not allow null;
 - is refused if it needs a field that a lacks, whose default is a null that b does not allow.
 
-Fields of a missing struct are not listed separately: if b lacks ``topics``, ``topics[].name`` is left out. In all
-messages, unknown tagged fields can be written only in flexible versions, so the result does not mention them.
+Fields of a missing struct are not listed separately. If b lacks ``topics``, ``topics[].name`` is omitted. Unknown
+tagged fields are not mentioned, because in all messages they can be written only in flexible versions.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Conversion:
     """The effect of writing values of one version in another. All attributes except ``same`` contain field paths.
 
     The relation is ``same`` if the bytes are equal, and ``lossless`` if the layout differs but every value survives.
-    It is ``lossy`` if every value can be written, but loses the fields in ``lost``. It is ``inconvertible`` if some
+    It is ``lossy`` if every value can be written but loses the fields in ``lost``. It is ``inconvertible`` if some
     values cannot be written, because they set a field in ``blocking``, have null in a field in ``null``, or need a
     field in ``missing``. All other values lose the fields in ``lost``.
     """

@@ -117,7 +117,7 @@ def _major(name: str) -> str:
 def _rows(
     history: History, apis: Iterable[ApiNegotiation], columns: Sequence[str], links: Mapping[int | None, str]
 ) -> Iterator[list[object]]:
-    """Yield a row for each API: its key, its newest name with a link to its page, and one cell per release."""
+    """Yield a row for each API, with its key, its newest name linked to its page, and one cell per release."""
     for api in apis:
         name = f"[{api.name}]({links[api.key]})" if api.key in links else api.name
         yield [api.key, name, *(range_cell(history.releases[release].get(api.key)) for release in columns)]
@@ -131,7 +131,7 @@ def range_cell(api: ApiFacts | None) -> str:
 
 
 def _sources(history: History) -> list[tuple[str, str]]:
-    """Return the sources of the facts, each with the releases that it covers."""
+    """Return the sources of the facts and the releases that each source covers."""
     having: dict[str, list[str]] = {}
     for name in history.names:
         having.setdefault(history.sources.get(name, "definitions"), []).append(name)

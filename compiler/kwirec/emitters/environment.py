@@ -40,7 +40,7 @@ ENVIRONMENT = jinja2.Environment(
 
 
 def literal(value: object) -> str:
-    """Return plain values as a Python expression that has no raw control or bidirectional characters."""
+    """Return a plain value as a Python expression without raw control or bidirectional characters."""
     return repr(value)
 
 

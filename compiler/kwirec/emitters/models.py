@@ -1,4 +1,4 @@
-"""Messages → the text of pydantic models, as declarations for type checkers and readers.
+"""Emits pydantic models, which are declarations for type checkers and readers.
 
 A model class declares the attributes of all versions with types and descriptions. On first use, ``kwire.models``
 builds the model of one version from this class and the codec class (docs/decisions/models.md).

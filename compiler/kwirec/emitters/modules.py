@@ -18,7 +18,7 @@ RUNTIME_HEADERS: Mapping[str, Mapping[str, str]] = {
     "RequestHeader": {"RequestApiKey": "api_key", "RequestApiVersion": "api_version"},
     "ResponseHeader": {},
 }
-"""Attributes that are not snake-case field names, by field, for each message that uses a ``kwire.headers`` class."""
+"""For each message that uses a ``kwire.headers`` class, the attributes that are not the field name in snake case."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,7 +38,7 @@ class ApiNegotiation:
         return self.offers.get(release, NO_OFFER)
 
     def table(self) -> list[list[int | str | None]]:
-        """Return the version that each client uses with each broker, one row per client.
+        """Return the version that each client uses with each broker, with one row per client.
 
         An entry is ``None`` if there is no common version, or :data:`REFUSED` if the broker does not accept the
         version.
@@ -69,7 +69,7 @@ def offer(api: ApiFacts) -> Offer:
 
 
 def chosen(client: Offer, broker: Offer) -> int | str | None:
-    """Return the version that a client uses with a broker, ``None`` or :data:`REFUSED`."""
+    """Return the version that a client uses with a broker, as an entry of :meth:`ApiNegotiation.table`."""
     return choose(*(range(one.low, one.high + 1) for one in (client.accepted, broker.advertised, broker.accepted)))
 
 

@@ -221,7 +221,7 @@ def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
 
 
 def _defined_before_use(structs: Sequence[StructDecl]) -> list[StructDecl]:
-    """Return the structs in an order in which each follows the structs that it uses, if none contains itself."""
+    """Return the structs sorted so that each follows the structs that it uses, unless a struct contains itself."""
     by_name = {struct.name.value: struct for struct in structs}
     found: dict[str, StructDecl] = {}
     pending = [(struct, False) for struct in reversed(structs)]

@@ -40,7 +40,7 @@ Literal = str | int | float | bool | None
 class Comment:
     """A comment that is not a description. ``text`` has its lines without comment signs.
 
-    ``attribute`` is the JSON attribute that the comment belongs to. It is ``None`` for the whole node, and empty for
+    ``attribute`` is the JSON attribute to which the comment belongs. It is ``None`` for the whole node, and empty for
     the end of the node.
     """
 
@@ -64,7 +64,8 @@ class TypeExpr:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The word for an attribute in the indentation notation: ``form``, or a key of ``values`` for each JSON value.
+    """The word for an attribute in the indentation notation. It is ``form``, or a key of ``values`` for each JSON
+    value.
 
     In a form, capitals and ``vN+`` stand for the value. ``NAME …`` stands for several names, and ``, …`` marks a word
     that can be repeated. ``franz_go`` is true if franz-go knows the word. ``code`` is true if the word needs special
@@ -282,7 +283,7 @@ NOUNS: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A row of :data:`ATTRIBUTES` with the name in the tree, the type without ``None``, and the word."""
+    """A row of :data:`ATTRIBUTES`, with the name in the tree, the type without ``None``, and the word."""
 
     name: str
     type: object

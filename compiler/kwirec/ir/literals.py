@@ -28,7 +28,7 @@ _IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
 
 
 def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
-    """Return the typed value of a default. Raises ``ValueError`` with the reason if the literal is invalid."""
+    """Return the typed value of a default, or raise ``ValueError`` with the reason if the literal is invalid."""
     if literal is None or literal == "":
         return "" if literal == "" and str(type_) == "string" else IMPLICIT
     match type_:
@@ -47,7 +47,7 @@ def typed_default(literal: Literal, type_: Type) -> Default | Implicit:
 
 
 def default_literal(default: Default | Implicit) -> str | None:
-    """Return a default as a literal of definitions, or ``None`` for an implicit default.
+    """Return a default as a literal for definitions, or ``None`` for an implicit default.
 
     This is the inverse of :func:`typed_default`.
     """
@@ -65,7 +65,7 @@ def default_literal(default: Default | Implicit) -> str | None:
 
 
 def default_text(field: Field) -> str:
-    """Return the default of a field as a literal of definitions, even if it is implicit."""
+    """Return the default of a field as a literal for definitions, even if the default is implicit."""
     default = field.default
     zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
     if isinstance(default, Implicit) or default in zeroes:

@@ -1,7 +1,7 @@
 """Resolves syntax trees into a ``Schema``: binds names to structs, fills in attributes and types defaults.
 
 This pass reports names that cannot be resolved (K1xx), and ``validation`` checks the result. A message with a problem
-is left out of the schema. All other messages are resolved, so that a single run reports all problems.
+is left out of the schema. The remaining messages are still resolved, so that a single run reports all problems.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The intermediate representation, which follows the definitions but has resolved names and typed defaults.
+"""The intermediate representation, which mirrors the definitions but has resolved names and typed defaults.
 
 Version ranges are kept as declared. Each node refers to its syntax in ``decl``, so that rules can point to it.
 """
@@ -38,7 +38,7 @@ class MessageKind(enum.Enum):
 
 PRIMITIVES = (*NUMBERS, "string", "uuid", "bytes", "records")
 NO_WIRE_KIND = frozenset({"varint", "varlong", "varint-string", "varint-bytes", "varint-array", "length-field-minus"})
-"""Types of the indentation notation that occur in records but not in messages."""
+"""Types in the indentation notation that occur in records but not in messages."""
 NULLABLE_PRIMITIVES = frozenset({"string", "bytes", "records"})
 
 ENTITY_TYPES = {
@@ -48,7 +48,7 @@ ENTITY_TYPES = {
     "topicName": "string",
     "brokerId": "int32",
 }
-"""Primitive types by entity type of Kafka's schemas."""
+"""The primitive type for each entity type in Kafka's schemas."""
 
 
 @dataclass(frozen=True, slots=True)

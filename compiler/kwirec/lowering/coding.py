@@ -1,8 +1,8 @@
-"""Describes how each field is coded in each version of a message, for both layouts and emitted codecs.
+"""Describes how each field is coded in each version of a message. Layouts and emitted codecs are derived from this.
 
 A message has two halves, its classic and its flexible versions. A half is a tree of structs and fields. Each field
-has runs of versions that code it alike. The layout of a version is this tree with one run selected for each field.
-An emitted function follows the same tree, with ``if version >= n`` where a field has several runs.
+has runs of versions that code it in the same way. The layout of a version is this tree with one run selected for each
+field. An emitted function follows the same tree, with ``if version >= n`` where a field has several runs.
 
 ::
 
@@ -24,7 +24,7 @@ Versions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Coding:
-    """The coding of a field in one version.
+    """How a field is coded in one version.
 
     A ``tagged`` field is in the tagged section of its struct, which follows all other fields. The length of a
     ``compact`` string, bytes or array is an unsigned varint.

@@ -14,7 +14,7 @@ HIGHEST = {MessageKind.REQUEST: 2, MessageKind.RESPONSE: 1}
 
 
 def header_versions(message: Message) -> dict[int, int]:
-    """Return header versions by valid version, or an empty mapping for messages without a header."""
+    """Return the header version for each valid version, or an empty mapping for messages without a header."""
     if not message.headers:
         return derived_header_versions(message)
     found: dict[int, int] = {}
@@ -27,7 +27,7 @@ def header_versions(message: Message) -> dict[int, int]:
 
 
 def derived_header_versions(message: Message) -> dict[int, int]:
-    """Return header versions derived from flexibility, by valid version, or ``{}`` for messages without a header."""
+    """Return header versions that follow from flexibility, by valid version, or ``{}`` for messages without one."""
     if not message.is_rpc:
         return {}
     classic = 1 if message.kind is MessageKind.REQUEST else 0
@@ -36,5 +36,5 @@ def derived_header_versions(message: Message) -> dict[int, int]:
         case "ControlledShutdownRequest", 7 if 0 in versions:
             versions[0] = 0  # This version predates client ids and was removed in Kafka 4.0 [KAFKA-WIRE 3].
         case "ApiVersionsResponse", 18:
-            versions = dict.fromkeys(versions, 0)  # Clients read it before they know the broker versions [KIP-511].
+            versions = dict.fromkeys(versions, 0)  # Clients read it before they know the broker's versions [KIP-511].
     return versions

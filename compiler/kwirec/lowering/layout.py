@@ -27,7 +27,7 @@ from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
 @dataclass(frozen=True)
 class ScalarKind:
-    """A fixed-size value, with its name in layouts and its size in bytes."""
+    """A fixed-size kind of value, with its name in layouts and its size in bytes."""
 
     text: str
     width: int
@@ -130,7 +130,7 @@ class TagLayout:
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """The layout of one message version. In a ``Layouts``, equal layouts of a message are the same object."""
+    """The layout of one message version. Within a ``Layouts`` object, equal layouts of a message are identical."""
 
     message: str = field(compare=False)
     body: StructKind
@@ -162,7 +162,7 @@ def walk(struct: StructKind, prefix: str = "") -> Iterator[tuple[str, FieldLayou
 
 
 def describe(struct: StructKind, indent: str = "  ") -> Iterator[str]:
-    """Yield the lines of an indented text with the name and kind of each field."""
+    """Yield indented lines, each with the name and kind of a field."""
     for one in struct.fields:
         yield from _describe(one.name, one.kind, indent)
     for tag in struct.tags or ():

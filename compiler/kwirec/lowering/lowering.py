@@ -77,7 +77,7 @@ def lower_message(message: Message, version: int) -> MessageLayout:
 
 
 def _halves(message: Message) -> Iterator[Half]:
-    """Yield the classic and the flexible half of a message, unless they are empty."""
+    """Yield the halves of a message that are not empty, the classic half first."""
     for flexible in (False, True):
         versions = tuple(version for version in message.valid if (version in message.flexible) == flexible)
         if versions:
@@ -104,7 +104,7 @@ def _struct(message: Message, struct: Struct, versions: Versions, path: str = ""
 
 
 def _runs(message: Message, one: Field, versions: Versions, path: str, *, flexible: bool) -> Iterator[Run]:
-    """Yield runs of ``versions`` that code a field alike. The null marker of a struct is part of its coding."""
+    """Yield runs of ``versions`` that code a field in the same way. A struct's null marker is part of its coding."""
     codings = {version: coding(one, version, flexible=flexible) for version in versions}
     marked = isinstance(one.type, StructType)
 
