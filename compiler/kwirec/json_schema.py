@@ -107,7 +107,7 @@ _NODES = {FieldDecl: "field", StructDecl: "struct", EnumValueDecl: "enumValue"}
 
 
 def _nodes(node: type) -> dict[str, Any]:
-    """Return the schema of a list. Kafka's reader accepts a single object as a list with one item."""
+    """Return the schema of a list. Kafka's reader also accepts a single object in place of a list with one item."""
     item = {"$ref": f"#/definitions/{_NODES[node]}"}
     return {"anyOf": [{"type": "array", "items": item}, item, {"type": "null"}]}
 

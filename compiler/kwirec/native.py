@@ -1,6 +1,6 @@
 """Compiles the runtime and a generated package with mypyc, and lists the modules that stay interpreted.
 
-The sources are compiled unchanged, because emitted modules are plain typed Python (docs/decisions/codecs.md). With
+The sources are compiled unchanged, since emitted modules are plain typed Python (docs/decisions/codecs.md). With
 ``compile_in_place``, each becomes a library next to its source, and Python imports the library. ``build_native``
 compiles a copy. docs/decisions/native.md gives the reasons.
 """
@@ -227,7 +227,7 @@ def libraries(folder: Path) -> Iterator[Path]:
 
 
 def outdated(work: Path) -> list[Path]:
-    """Return the sources that changed after they were compiled in place with this ``work`` folder."""
+    """Return the sources that have changed since they were compiled in place with this ``work`` folder."""
     record = work / "sources.json"
     then: dict[str, str] = json.loads(record.read_text("utf-8")) if record.exists() else {}
     return [Path(name) for name, digest in _digests(map(Path, then)).items() if digest != then[name]]
@@ -310,7 +310,7 @@ def _copy(sources: Sequence[Path], target: Path) -> None:
 
 
 def _complaints(text: str) -> str:
-    """Return the lines that report errors, or the last 30 lines if there are none."""
+    """Return the lines of output that report errors, or the last 30 lines if none does."""
     lines = text.splitlines()
     errors = [line for line in lines if re.search(r"\berror\b", line) and not line.startswith("gcc ")]
     return "\n".join(errors or lines[-30:])

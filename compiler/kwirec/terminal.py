@@ -1,4 +1,4 @@
-"""Shows progress on standard error, as live bars on a terminal and otherwise as one line per phase."""
+"""Shows progress on standard error, as live bars on a terminal or otherwise as one line per phase."""
 
 from __future__ import annotations
 

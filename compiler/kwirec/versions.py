@@ -1,4 +1,4 @@
-"""Version ranges, the type for all computations with versions.
+"""Version ranges, which are used for all computations with versions.
 
 A range in a definition file is written as ``3``, ``0-4``, ``2+`` or ``none``. Versions are non-negative int16
 numbers. An open range ends at :data:`MAX_VERSION`. Ranges are immutable, so all operations return new ranges.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def comment_text(written: str) -> str:
-    """Return the text of a JSON comment, without its delimiters or the asterisks that start its lines."""
+    """Return the text of a JSON comment, without delimiters or asterisks at the start of lines."""
     if written.startswith("//"):
         return written[2:].removeprefix(" ").rstrip()
     lines = [line.strip() for line in written.removeprefix("/*").removesuffix("*/").split("\n")]

@@ -15,14 +15,14 @@ from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonValue
 from kwirec.frontend.syntax import Comment
 
 NODES = ("fields", "commonStructs", "values")
-"""Attributes whose items are nodes with their own comments."""
+"""Attributes whose items are nodes and have comments of their own."""
 
 FILE = -1
 
 
 @dataclass(slots=True)
 class Slot:
-    """The comments before an item or attribute, and after it on the same line."""
+    """The comments before an item or attribute, and those after it on the same line."""
 
     before: list[Span] = field(default_factory=list)
     behind: list[Span] = field(default_factory=list)
@@ -39,7 +39,7 @@ attribute, and one for its end. The key :data:`FILE` has the slots of the whole 
 
 
 def place(values: Sequence[JsonValue], comments: Sequence[Span]) -> Slots:
-    """Return the slots with the comments of a file."""
+    """Return the slots for the comments in a file."""
     slots: dict[int, Sequence[Slot]] = {}
     pending = [(FILE, [(value.span.start, value) for value in values], comments)]
     while pending:

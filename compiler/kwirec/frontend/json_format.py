@@ -38,7 +38,7 @@ def _object(value: JsonObject, slots: Slots) -> dict[str, object]:
     found: dict[str, object] = {}
     *own, last = slots.get(value.span.start) or [Slot()] * (len(value.members) + 1)
     for member, slot in zip(value.members, own, strict=True):
-        if isinstance(member.value, JsonObject):  # written on one line, without room for comments
+        if isinstance(member.value, JsonObject):  # written on one line, which leaves no room for comments
             slot = Slot([*slot.before, *spans_within(member.value, slots)], slot.behind)
             found[member.key] = _commented(_object(member.value, {}), slot)
         else:

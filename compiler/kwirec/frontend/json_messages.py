@@ -351,7 +351,7 @@ versions unless they are tagged.
 
 
 def _expected(node: type, parts: Mapping[str, object]) -> Iterable[str]:
-    """Return the required attributes of a node, given the attributes that it has."""
+    """Return the attributes that a node requires, given the attributes that it has."""
     if node is MessageDecl:
         versions = parts.get("valid_versions")
         reserved = isinstance(versions, Spanned) and versions.value == NONE

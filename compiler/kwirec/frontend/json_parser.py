@@ -63,7 +63,7 @@ _BRACKETS = re.compile(r"[\s}\],]*")
 
 
 def describe(value: JsonValue) -> str:
-    """Return the kind of a value, for diagnostics."""
+    """Return a word for the kind of a value, for use in diagnostics."""
     match value:
         case JsonObject():
             return "an object"
@@ -302,12 +302,12 @@ class _Parser:
         return replaced(self.token.span, f'"{match["text"]}"') if match is not None and self._is_name() else ()
 
     def _colon_fix(self) -> Fix:
-        """Return the fix that inserts a colon after an attribute name, if a value follows."""
+        """Return the fix that inserts a colon after an attribute name if a value follows."""
         is_value = self.token.kind in (Kind.STRING, Kind.NUMBER) or self._at("{") or self._at("[")
         return self._inserted(":") if is_value and not self._is_name() else ()
 
     def _inserted(self, sign: str) -> Fix:
-        """Return the fix that inserts a sign after the previous token."""
+        """Return the fix that inserts ``sign`` after the previous token."""
         return replaced(Span(self.token.source, self._end, self._end), sign)
 
     def _is_name(self) -> bool:

@@ -18,7 +18,7 @@ from kwirec.json_text import NOTHING, Commented, definition_text
 from kwirec.versions import VersionRange
 
 END = ""
-"""The key for comments at the end of a node, which no attribute uses."""
+"""The key for comments at the end of a node. No attribute has this name."""
 
 
 def json_definition(definition: MessageDecl | EnumDecl) -> str:

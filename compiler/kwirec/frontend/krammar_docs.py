@@ -1,7 +1,7 @@
 """Converts between comments and descriptions.
 
 The lines of a paragraph become one line of the description. A line with only ``//`` separates paragraphs. A line that
-starts with more than one space, or like a list item, remains a separate line. Other text is quoted.
+starts with more than one space or looks like a list item remains a separate line. All other text is quoted.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def write_doc(text: str, width: int = WIDTH) -> list[str]:
 
 
 def _fill(text: str, width: int) -> Iterator[str]:
-    """Yield ``text`` in lines. Break only at single spaces, and never so that a line looks like a list item."""
+    """Yield the lines of ``text``. Break only at single spaces, and never so that a line looks like a list item."""
     start = 0
     while len(text) - start > width and (end := _line_end(text, start, width)):
         yield text[start:end]

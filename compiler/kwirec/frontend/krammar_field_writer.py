@@ -1,4 +1,4 @@
-"""Writes fields as lines, the inverse of ``krammar_fields``. Omits facts that their struct implies."""
+"""Writes fields as lines, and omits facts that their struct implies. This is the inverse of ``krammar_fields``."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def _default(type_: WrittenType, effective: VersionRange) -> Spanned[Literal] | 
 
 
 def null_by_default(is_nullable: bool, nullable: VersionRange | None, effective: VersionRange) -> bool:
-    """Return whether null is the implied default of a field, because it is nullable in all its versions."""
+    """Return whether a field is null by default because it is nullable in all its versions."""
     return is_nullable and (nullable is None or nullable.covers(effective))
 
 

@@ -29,7 +29,7 @@ class LineKind(enum.Enum):
 
 @dataclass(slots=True)
 class Line:
-    """A line without indentation or trailing white space. ``start`` is the offset of ``text`` in the source.
+    """A line, without indentation or trailing white space. ``start`` is the offset of ``text`` in the source.
 
     ``is_reported`` is true if the indentation is wrong and the level is therefore a guess.
     """

@@ -229,7 +229,7 @@ class _Reader:
 
     def struct(self, head: Head) -> None:
         """struct: NAME " => not top level" [", no encoding"] [", flexible v" INT "+"]"""
-        _struct_decl(head, ALL, NONE, self._context)  # to report its mistakes
+        _struct_decl(head, ALL, NONE, self._context)  # called to report mistakes
         silent = Context(Report(), franz_go=False)
         self._structs.append(
             NamedStruct(

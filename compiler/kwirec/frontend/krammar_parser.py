@@ -31,7 +31,7 @@ NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _STRUCT = re.compile(rf"(?P<name>{NAME})(?P<space> *)=>(?P<modifiers>.*)")
 _ENUM = re.compile(rf"(?P<name>{NAME})(?P<space> +)(?P<type>[a-z][a-z0-9]*)(?P<style> +camelcase)?(?P<end> *)\(")
 FRANZ_GO_VALUE = re.compile("[A-Z_a-z]+")
-"""Pattern for the enum value names that franz-go accepts. franz-go also rejects negative values."""
+"""The pattern of enum value names that franz-go accepts. franz-go also rejects negative values."""
 _VALUE = re.compile(r"(?P<value>-?(?:0x[0-9a-fA-F]{1,99}|[0-9]{1,99})): *(?P<name>[A-Za-z_][A-Za-z0-9_]*)")
 _FIELD = re.compile(rf"(?P<name>{NAME})(?P<colon>[ :]+)")
 _TYPE_AND_ITEMS = re.compile(
@@ -46,7 +46,7 @@ _PIECE = re.compile(r'(?:"(?:[^"\\]++|\\.)*+(?:"|$)|[^",]++)++')
 
 @dataclass(slots=True)
 class WrittenField:
-    """A field. ``type`` is the text between its name and its items, or the number of a special field."""
+    """A field. ``type`` is the text between name and items, or the number of a special field."""
 
     span: Span
     name: Spanned[str]
@@ -59,8 +59,9 @@ class WrittenField:
 
 @dataclass(slots=True)
 class WrittenStruct:
-    """A block with fields. ``banner`` has the comments that an empty line separates from the block, ``trailing`` the
-    comments after its last field, and ``after`` the comments after the last block of a file."""
+    """A block with fields. ``banner`` contains comments that an empty line separates from the block, ``trailing``
+    contains comments after the last field, and ``after`` contains comments after the last block of a file.
+    """
 
     span: Span
     name: Spanned[str]

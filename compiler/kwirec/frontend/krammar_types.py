@@ -30,7 +30,7 @@ _ARRAYS = (
     re.compile(r"\[\](?P<element>[A-Za-z][A-Za-z0-9_]*)"),
     re.compile(r"\[(?P<element>=>)\] *(?P<name>[A-Za-z][A-Za-z0-9_]*)"),
 )
-"""Patterns for arrays written as in other notations, and for a struct name after its array."""
+"""Patterns for arrays in the style of other notations, and for a struct name after its array."""
 _LENGTH = re.compile(r"length-field-minus => [A-Za-z0-9_]+ - [0-9]+")
 
 ENUM = "enum-"
@@ -40,7 +40,7 @@ EMPTY = "empty"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The report for findings, and the dialect. In franz-go's dialect, every extension is a finding."""
+    """The report for findings and the dialect of the file. In franz-go's dialect, every extension is a finding."""
 
     report: Report
     franz_go: bool
@@ -87,7 +87,7 @@ def range_text(versions: VersionRange) -> str:
 
 
 def quoted(text: str) -> str | None:
-    """Return the value of a JSON string, or ``None`` if the text is not a valid one."""
+    """Return the value of a JSON string, or ``None`` if the text is not a valid JSON string."""
     try:
         value = json.loads(text)
         value.encode()

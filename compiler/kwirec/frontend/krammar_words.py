@@ -33,7 +33,7 @@ WORD = r'[A-Za-z0-9_.]+|"(?:[^"\\]|\\.)*"'
 _NEARLY_RANGE = re.compile(r"v?[0-9.]+ *([-+~.:,] *v?[0-9.]*)*|[<>=]+ *v?[0-9]+|v\S*")
 
 Found = dict[str, Any]
-"""Values with their spans, by attribute name. Words that can be repeated have a tuple of values."""
+"""Values with their spans, by attribute name. A word that can be repeated has a tuple of values."""
 
 
 @dataclass

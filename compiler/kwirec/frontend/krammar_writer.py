@@ -1,4 +1,4 @@
-"""Writes a syntax tree as text in the indentation notation, the inverse of ``krammar_messages``.
+"""Writes a syntax tree as text in the indentation notation. This is the inverse of ``krammar_messages``.
 
 Extensions express facts that franz-go's notation lacks. In franz-go's dialect, such facts are omitted and reported.
 Facts that neither dialect can express are always reported.
@@ -104,7 +104,7 @@ class _Writer:
         return [*_banner(message.comment), *first, *_doc(message.about), head, *body, *last]
 
     def _comments(self, node: MessageDecl | StructDecl | EnumDecl) -> tuple[list[str], list[str]]:
-        """Return the comment lines before a block and at its end. For franz-go, all of them come first, followed by
+        """Return the comment lines before a block and at its end. For franz-go, all comments come first, followed by
         an empty line.
         """
         if self._franz_go:

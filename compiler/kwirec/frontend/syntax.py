@@ -1,4 +1,4 @@
-"""The syntax tree, which represents text and positions but no meaning.
+"""The syntax tree, which represents text and positions but not meaning.
 
 Every notation produces these nodes. A node has a span for each of its parts, so that diagnostics of later passes can
 point at the part that is wrong. Names are resolved and ranges are compared later.

@@ -1,4 +1,4 @@
-"""Sites are the messages, structs and fields of a ``Schema``, with the places and versions that rules need.
+"""Sites, which are the messages, structs and fields of a ``Schema``, with the places and versions that rules need.
 
 A finding about a site has an address, which waivers use:
 
@@ -76,7 +76,7 @@ class FieldSite(Site):
 
     @property
     def reachable(self) -> frozenset[int]:
-        """The valid versions that use the field's struct."""
+        """The valid versions in which the message uses the field's struct."""
         return self.message.usage[self.struct.name]
 
     @property

@@ -99,7 +99,7 @@ class History:
         return {(message, version) for message, version, other, _ in self.evidence() if other == release}
 
     def prints(self, message: str, version: int) -> dict[str, str]:
-        """Return the fingerprints of a message version, by release."""
+        """Return the fingerprint of a message version for each release."""
         return self.layouts.get(message, {}).get(version, {})
 
     def unpublished_in(self, message: str, version: int) -> set[str]:

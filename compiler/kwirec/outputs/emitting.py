@@ -105,7 +105,7 @@ def _parameters(templates: Templates, given: Mapping[str, object], report: Repor
 
 
 def _like(default: object, value: object) -> object:
-    """Return ``value``, converted to the type of ``default`` if it is text from the command line."""
+    """Return ``value``. If it is text from the command line, convert it to the type of ``default``."""
     if type(value) is type(default) or not isinstance(value, str):
         return value
     if isinstance(default, bool):

@@ -79,7 +79,7 @@ def built_in() -> dict[str, Path]:
 
 
 def find(name: str) -> Path | None:
-    """Return the folder at a path, or kwirec's template folder of this name, or ``None``."""
+    """Return the folder at a path, or the built-in template folder of this name, or ``None``."""
     return Path(name) if Path(name).is_dir() else built_in().get(name)
 
 
@@ -231,7 +231,7 @@ def _entry_start(config: Source, number: int) -> int:
 
 
 def _key_span(config: Source, key: str, start: int = 0) -> Span:
-    """Return the span of a key, searched from ``start``, or of the line at ``start``."""
+    """Return the span of a key, searching from ``start``, or the span of the line at ``start``."""
     pattern = rf"^[ \t\[]*(?P<key>['\"]?{re.escape(key)}['\"]?)[ \t]*[=\].]"
     if match := re.compile(pattern, re.MULTILINE).search(config.text, start):
         return Span(config, match.start("key"), match.end("key"))
@@ -239,7 +239,7 @@ def _key_span(config: Source, key: str, start: int = 0) -> Span:
 
 
 def _value_span(config: Source, start: int, key: str) -> Span:
-    """Return the span of a key's value in the output at ``start``, or of the output's header line."""
+    """Return the span of a key's value in the output at ``start``, or the span of the output's header line."""
     header = _HEADER.match(config.text, start)
     following = _ANY_HEADER.search(config.text, header.end() if header else start)
     end = following.start() if following else len(config.text)

@@ -152,7 +152,7 @@ def _quoted(name: str) -> str:
 
 
 def _span(templates: Templates, name: str, line: int, word: str) -> Span:
-    """Return the span of ``word`` in a template line, or of the line. Line 0 stands for the whole template."""
+    """Return the span of ``word`` in a template line, or of the line itself. Line 0 stands for the whole template."""
     paths = {PATH_NAME.format(number): output.path_span for number, output in enumerate(templates.outputs)}
     if name in paths:
         return paths[name]

@@ -1,4 +1,4 @@
-"""All rules in order, and ``validate``, which applies them to a schema.
+"""Lists all rules in order. ``validate`` applies them to a schema.
 
 Rules do not depend on each other. A rule ignores mistakes that another rule reports, so that each mistake is reported
 only once.
@@ -32,7 +32,7 @@ def validate(schema: Schema, report: Report) -> None:
 
 
 def validate_before(block: str, schema: Schema, report: Report) -> None:
-    """Apply the rules before a block, such as ``K7``, and report only errors. Definitions can be incomplete."""
+    """Apply the rules that precede a block such as ``K7``, and report only errors. Definitions can be incomplete."""
     findings = Report()
     validate(schema, findings)
     for diagnostic in findings.diagnostics:

@@ -30,8 +30,8 @@ _ARRAY = re.compile(r"((?:\[\])+)(\w+)")
 
 
 def in_krammar(finding: Finding) -> Finding:
-    """Return the finding with attributes, arrays and version ranges written as in the indentation notation. Names of
-    definitions do not change.
+    """Return the finding with attributes, arrays and version ranges in the indentation notation. Names of definitions
+    do not change.
     """
     names = {finding.message_name, *(finding.field_path or "").split(".")}
 

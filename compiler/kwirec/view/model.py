@@ -51,7 +51,7 @@ class Versions:
 
 
 class _Printed:
-    """Has a short ``repr``, which lists use, because a full one could show the whole protocol."""
+    """Has a short ``repr``, which lists use, because a full ``repr`` could show the whole protocol."""
 
     def __repr__(self) -> str:
         return f"<{self}>"

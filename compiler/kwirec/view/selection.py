@@ -14,7 +14,7 @@ NEWEST = "newest"
 
 
 class SelectionError(ValueError):
-    """Raised when a selection is malformed or has an item without a match."""
+    """Raised when a selection is malformed or has an item that matches nothing."""
 
 
 def newest(message: Message, versions: Iterable[int]) -> int:
