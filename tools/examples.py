@@ -94,7 +94,7 @@ def records() -> Iterator[Recording]:
             for row in internal_records(PROTOCOL, file, topic=folder.name.removesuffix("-0")):
                 for message, version, raw in messages(row.record):
                     data = message.encode(version)
-                    if raw.endswith(data):  # skips bytes that another version writes differently
+                    if raw.endswith(data):  # skip bytes that another version would write differently
                         trace = trace_message(type(message), data, version)
                         yield release, version, ((type(message).__name__, data, trace),)
 

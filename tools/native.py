@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None) -> Build:
-    """Compile in place: the runtime with all messages, as in native wheels, or the runtime with ``modules``."""
+    """Compile the runtime in place, with all messages as in native wheels, or only with ``modules``."""
     return compile_in_place(
         RUNTIME,
         PACKAGE,

@@ -21,7 +21,7 @@ SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
     "Versions that became stable": lambda one: one.stable,
     "Versions that are unstable": lambda one: one.unstable,
 }
-"""The sections of a release page, each with a function that returns the versions of an API to list there."""
+"""The sections of a release page. Each function returns the versions of an API that its section lists."""
 
 
 def release_pages(

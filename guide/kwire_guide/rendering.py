@@ -22,7 +22,7 @@ from kwirec.guide import anchor
 
 
 def visible(value: Any) -> Any:
-    """Return a text with all characters except line breaks made visible. Return other values unchanged."""
+    """Return a text with all invisible characters except line breaks made visible. Return other values unchanged."""
     if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
         return value
     return "\n".join(map(printable, value.split("\n")))

@@ -41,7 +41,7 @@ class Guide:
         return self.base + message_place(module, part_of(cls, module), version if known else None, field=field)
 
     def api(self, name: str, versions: Sequence[int]) -> str:
-        """Return the link to an API in the newest of these versions that it has, or ``""`` for an unknown API.
+        """Return the link to an API in the newest of ``versions`` that it has, or ``""`` for an unknown API.
 
         If the API has none of the versions, the link leads to the API.
         """

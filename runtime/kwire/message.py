@@ -136,7 +136,7 @@ class Message(Struct):
 
     @classmethod
     def from_json(cls, value: Any, version: int, *, empty_records: bool = False) -> Self:
-        """Return the message for ``value``, a result of ``json.loads`` in Kafka's JSON form.
+        """Return the message represented by ``value``, which ``json.loads`` parsed from Kafka's JSON form.
 
         See ``kwire.json_form.from_json``.
         """

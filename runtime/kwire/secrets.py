@@ -92,7 +92,7 @@ def _by_name(config: Any) -> bool:
 
 
 def _by_flag(config: Any) -> bool:
-    """Return whether the broker marked the value as sensitive, or did not report its sensitivity."""
+    """Return true if the broker marked the value as sensitive or did not report its sensitivity."""
     return getattr(config, "is_sensitive", None) is not False
 
 

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 MAX_PARTITIONS = 100_000
 """Maximum number of partitions in a cluster, so that clients cannot exhaust the memory of the process."""
 MAX_CONFIGS = 4096
-"""Maximum length of a topic's configuration, in characters of all names and values."""
+"""Maximum total length of all names and values in a topic's configuration, in characters."""
 MAX_KEPT = 256 << 20
 """Maximum total size of the requests that are kept, in bytes of their frames."""
 

@@ -108,7 +108,7 @@ def addresses(response: Message) -> Iterator[Any]:
 
 
 def limit(response: ApiVersionsResponse, newest: Mapping[str, int] | None = None) -> ApiVersionsResponse:
-    """Limit a response to APIs and versions that kwire knows, and to the maximum version of APIs in ``newest``."""
+    """Limit a response to APIs and versions that kwire knows, and to the maximum versions in ``newest``."""
     known = []
     for api in response.api_keys:
         if api.api_key in PROTOCOL.api_keys:
@@ -143,7 +143,7 @@ class Proxy(Running):
         watch: Watch | None = None,
         max_frame: int = MAX_FRAME,
     ) -> None:
-        """Prepare a proxy for ``upstream``, a ``host:port``.
+        """Prepare a proxy for the broker at ``upstream``, given as ``host:port``.
 
         It listens on ``port`` of ``host``, and on the following ports for further brokers, by default on free ports.
         Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions that clients can use, such
@@ -456,7 +456,7 @@ def structs(struct: Struct, *names: str) -> Iterator[Any]:
 
 
 def _encoded(event: RequestEvent | ResponseEvent, message: Message) -> bytes:
-    """Return an event's frame payload with another message.
+    """Return an event's frame payload with its message replaced.
 
     Raise ``ConnectionError`` if the peer's own message is invalid and only a tolerant decoder accepts it.
     """

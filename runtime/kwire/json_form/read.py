@@ -23,7 +23,7 @@ SIZE_NAME = "SizeInBytes"
 
 
 def from_json(cls: type[M], value: Any, version: int, *, empty_records: bool = False) -> M:
-    """Return the message for ``value``, a result of ``json.loads`` in the form of ``version``.
+    """Return the message represented by ``value``, which ``json.loads`` parsed from the JSON form of ``version``.
 
     If ``value`` has only the size of records (``recordsSizeInBytes``), raise an error or, with ``empty_records``, set
     the records to ``b""``. Raise ``JsonFormError`` with the path of an invalid value. Raise
