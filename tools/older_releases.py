@@ -77,7 +77,7 @@ def _line(line: str) -> tuple[int, str, Versions, Versions]:
 
 
 def _constants(broker: Path, name: str) -> dict[str, int]:
-    """Return the numbers in a Scala object of ``kafka.api``, or nothing if the object does not exist."""
+    """Return the numbers in a Scala object of ``kafka.api`` by name, or an empty dictionary without the object."""
     return {name: int(number) for number, name in CONSTANT.findall(_javap(broker, f"kafka.api.{name}$"))}
 
 

@@ -77,7 +77,7 @@ def documentation(documents: Sequence[Document]) -> list[Links]:
 
 
 def _map(document: Document, pages: Container[str]) -> Iterator[tuple[str, Sequence[str]]]:
-    """Yield each top-level heading, cut at a colon, with the pages to which its section links."""
+    """Yield each top-level heading, truncated at a colon, with the pages to which its section links."""
     folder = PurePosixPath(document.path).parent
     found: dict[str, dict[str, None]] = {}
     title = ""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNPAUSED: Final = 16384
 """Maximum size, in bytes, of messages that are decoded without pausing the garbage collector. Larger messages can
-have many lists. Decoding creates no reference cycles, but searching for them would double its time.
+have many lists. Decoding creates no reference cycles, but searching for them would double the decoding time.
 """
 
 

@@ -191,7 +191,7 @@ def _element(cls: Any, name: str) -> Any:
 
 @cache
 def _shared(asked: Any, answer: Any) -> list[str]:
-    """Return the names of the fields of a response's element that identify an element of the request."""
+    """Return the names of the fields in a response element that identify the corresponding request element."""
     if issubclass(asked, Struct):
         return [name for name in NAMES if hasattr(asked, name) and hasattr(answer, name)]
     return [next(name for name in PLAIN if hasattr(answer, name))]

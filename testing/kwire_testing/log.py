@@ -34,7 +34,7 @@ class Aborted(NamedTuple):
 
 @dataclass(slots=True)
 class Producer:
-    """An idempotent producer, with the sequences and offsets of its last batches in a partition."""
+    """An idempotent producer, with the sequence numbers and offsets of its last batches in a partition."""
 
     epoch: int
     batches: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=KEPT_BATCHES))

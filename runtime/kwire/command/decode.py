@@ -41,7 +41,7 @@ MAX_LINES = 1_000_000
 MAX_UNKNOWN = 100
 """Maximum number of unknown APIs and versions that are explained."""
 MAX_DECODED = 1 << 20
-"""Size limit in bytes for printing a message in Kafka's JSON form if it has more than 100,000 values."""
+"""Maximum size, in bytes, of messages with more than 100,000 values that can be printed in Kafka's JSON form."""
 Titled = Iterator[tuple[str, Trace]]
 POLICIES = {"strict": STRICT, "kafka": LIKE_KAFKA, "preserve": Policy(tags="preserve")}
 _EPILOG = """\

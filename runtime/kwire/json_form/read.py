@@ -91,7 +91,7 @@ def _field(cls: type[Struct], version: int, field: PresentField, empty_records: 
 
 
 def nullable(convert: Convert) -> Convert:
-    """Return a function that converts values, and returns ``None`` unchanged."""
+    """Return a function that converts all values except ``None``, which it returns unchanged."""
     return lambda value: None if value is None else convert(value)
 
 

@@ -104,7 +104,7 @@ class BrokerFit:
 
 
 def fit(answer: BrokerAnswer, releases: Mapping[str, Release], name_of: Callable[[int], str]) -> BrokerFit:
-    """Return the releases that differ from a broker in the fewest versions, and the comparison with the newest.
+    """Return the releases that differ from a broker in the fewest versions, and a comparison with the newest one.
 
     Equally close releases are ranked by the number of the broker's versions that are unstable in them.
     """

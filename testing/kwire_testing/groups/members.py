@@ -11,7 +11,7 @@ from kwire_testing.refusal import Refused
 
 EMPTY, STABLE = "Empty", "Stable"
 MAX_MEMBERS = 1000
-"""Maximum number of members of a group, and of member ids that have not joined yet."""
+"""Maximum number of members in a group, and maximum number of issued member ids that have not joined yet."""
 
 
 @dataclass(slots=True, eq=False)
