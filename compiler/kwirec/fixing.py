@@ -23,7 +23,7 @@ MAX_ROUNDS = 100
 
 @dataclass(frozen=True)
 class Fixed:
-    """The fixed files, the number of fixes, the loaded schema and the remaining findings."""
+    """The result of applying fixes: the files, the number of fixes, the loaded schema and the remaining findings."""
 
     files: Sequence[Rewritten]
     count: int

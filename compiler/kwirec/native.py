@@ -65,7 +65,7 @@ INTERPRETED: Mapping[str, str] = {
     "request_log": "reads text. All its time is spent in json and json_form",
     "connection": "all except the modules that see every frame, such as the two ends, which wait for the network",
 }
-"""The modules of ``kwire`` that are not compiled, with the reasons."""
+"""The modules of ``kwire`` that are not compiled, each with the reason."""
 
 MARKER = ".kwirec-native"
 """The file that identifies the copy of an earlier build."""
@@ -77,7 +77,7 @@ CONSTRUCTOR = re.compile(r"^(new_\w+) = constructor\(\s*\w+(?:,\s*without=\(([^)
 """Matches the line of a codec module that makes ``new_X``. Its parameters are all fields except ``without``."""
 
 LEVEL = 1
-"""The C compiler's optimisation level."""
+"""The optimisation level of the C compiler."""
 
 LOOPS = ("kwire.columns",)
 """Packages with loops over numbers and bytes. They run a fifth faster if the C compiler optimises them fully."""

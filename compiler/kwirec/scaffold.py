@@ -24,7 +24,7 @@ FILES: Mapping[str, str] = {
     ".gitignore": "gitignore",
     "tests/test_{name}.py": "test_protocol.py",
 }
-"""File paths and their templates."""
+"""The paths of project files, and their templates."""
 
 DEFINITIONS: Mapping[Notation, Mapping[str, str]] = {
     "json": {

@@ -32,7 +32,7 @@ class ShownLine:
 
 
 def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
-    """Lay out ``line`` so that the character ranges ``marks`` are visible."""
+    """Return ``line`` laid out so that the character ranges ``marks`` are visible."""
     text: list[str] = []
     columns: list[tuple[int, int]] = []
     column = at = 0

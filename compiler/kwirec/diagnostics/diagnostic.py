@@ -87,7 +87,7 @@ class Finding:
 
 
 class Details(TypedDict, total=False):
-    """The optional parts of a finding."""
+    """Optional parts of a finding."""
 
     others: Iterable[tuple[Span, str]]
     notes: Iterable[str]
@@ -98,7 +98,7 @@ class Details(TypedDict, total=False):
 
 
 def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
-    """Return a finding with these values. Empty helps are dropped."""
+    """Return a finding with these values. Empty help texts are dropped."""
     return Finding(
         message=message,
         primary=Label(span, label),

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A text and its name in diagnostics."""
+    """A source text and its name in diagnostics."""
 
     name: str
     text: str

@@ -59,7 +59,7 @@ def _added(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
 
 
 def _reused_tags(pair: MessagePair, struct: StructPair) -> Iterator[c.Change]:
-    """Yield a change for each tag that another field now uses in any version."""
+    """Yield a change for each tag that a different field now uses in any version."""
     before = {site.field.tag: site for site in struct.old.fields if site.live_tagged}
     same = {(id(both.old), id(both.new)) for both in struct.fields.values()}
     for site in struct.new.fields:

@@ -52,7 +52,7 @@ class LayoutComparison:
 
 
 def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
-    """Compare all versions that both schemas have. The schemas must have passed validation."""
+    """Return a comparison of all versions that both schemas have. The schemas must have passed validation."""
     layouts, others = lower(left).by_message, lower(right).by_message
     equal: list[tuple[Message, int]] = []
     parting: list[Parting] = []

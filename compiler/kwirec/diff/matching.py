@@ -43,7 +43,7 @@ class Matching:
 
 
 def match(old: Sequence[Entry], new: Sequence[Entry]) -> Matching:
-    """Pair fields by name, then by former names, then by position or tag."""
+    """Pair fields by name, then by former name, then by position or tag."""
     pairs = _by_name(old, new)
     plain = [pair for pair in pairs if pair[0].tag is None and pair[1].tag is None]
     places = [new.index(after) for _, after in plain]
@@ -106,7 +106,7 @@ def _longest_increasing(numbers: Sequence[int]) -> list[int]:
     """Return the indexes of a longest increasing subsequence, whose elements were not moved."""
 
     def best(chains: Iterable[list[int]]) -> list[int]:
-        """Return the longest chain. Among equally long chains, return the one with the smallest last number."""
+        """Return the longest chain. If several are equally long, return the one whose last number is smallest."""
         return max(chains, key=lambda chain: (len(chain), -numbers[chain[-1]]), default=[])
 
     chains: list[list[int]] = []

@@ -126,7 +126,7 @@ def _halves(halves: Sequence[Half], classes: Mapping[str, ClassView]) -> Iterato
 
 
 def _untagged(struct: StructCoding, classes: Mapping[str, ClassView]) -> Iterator[str]:
-    """Yield the paths of the fields that become local variables where the struct is inlined."""
+    """Yield the paths of all fields that become local variables when the struct is inlined."""
     view = classes[struct.struct.name]
     for one in struct.fields:
         if view.fields[one.field.name].is_read:

@@ -285,7 +285,7 @@ class _Resolver:
 
 
 def _word_fix(written: str, span: Span, type_: Type) -> Fix:
-    """Return the fix for a default such as `True` or `NULL`, which must be lower-case."""
+    """Return the fix for a default such as `True` or `NULL`, which must be in lower case."""
     word = written.lower()
     try:
         is_default = word in ("true", "false", "null") and typed_default(word, type_) is not IMPLICIT

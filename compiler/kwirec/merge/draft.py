@@ -78,7 +78,7 @@ class MessageDraft:
     deprecated: Versions
     latest_unstable: bool
     headers: dict[int, int]
-    """Header versions by message version. A definition states them only if they differ from the derived ones."""
+    """Header versions by message version. A definition states them only if they differ from the derived versions."""
     unusual_headers: bool
     structs: dict[str, StructDraft]
     doc: str
@@ -142,7 +142,7 @@ def with_versions(change: Callable[..., Versions], draft: D, *others: D) -> D:
 
 
 def _limited(fields: list[FieldDraft], versions: Versions) -> list[FieldDraft]:
-    """Return the fields that exist in any of ``versions``, limited to these versions."""
+    """Return the fields that exist in at least one of ``versions``, limited to these versions."""
     return [with_versions(versions.intersection, field) for field in fields if field.live & versions]
 
 

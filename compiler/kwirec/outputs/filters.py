@@ -107,7 +107,7 @@ def model_attribute(name: object) -> str:
 
 
 def wrap(text: object, width: int = 100) -> str:
-    """Return a text wrapped at ``width`` characters. Longer words are not broken."""
+    """Return a text with lines wrapped at ``width`` characters. Longer words are not broken."""
     width = max(1, min(width, _LONGEST_LINE))
     return textwrap.fill(clean(text), width, break_long_words=False, break_on_hyphens=False)
 

@@ -304,8 +304,8 @@ def unused_struct(at: MessageSite) -> Iterator[Finding]:
 def deep_nesting(at: MessageSite) -> Iterator[Finding]:
     """Structs are nested more than 16 levels deep, with or without arrays between them.
 
-    Codecs read and write nested arrays with nested loops, and Python allows at most 20 nested blocks. Kafka's deepest
-    message has five levels.
+    Codecs use nested loops to read and write nested arrays, and Python allows at most 20 nested blocks. Kafka's
+    deepest message has five levels.
     """
     edges, deepest = _edges(at), _levels(at)[-2]
     for site in (site for name in deepest for site in edges[name] if site.live):

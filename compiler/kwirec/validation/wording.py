@@ -1,4 +1,4 @@
-"""Rewords findings about definitions in the indentation notation, because rules use the JSON names of attributes."""
+"""Rewords findings about definitions in the indentation notation. Rules use the JSON names of attributes."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _apis(schema: ir.Schema, by_name: Mapping[str, model.Message], history: Hist
 
 
 class _Message:
-    """Builds the view of one message in the ``selected`` versions."""
+    """Builds the view of a message in the ``selected`` versions."""
 
     def __init__(
         self,

@@ -32,8 +32,8 @@ class TagAdded(FieldAddedToVersion):
 class TagRemoved(FieldRemovedFromVersion):
     """A tagged field was removed from an existing version.
 
-    Its bytes are now skipped or kept as an unknown tag, and its value no longer has a name. The tag must not be
-    reused.
+    Its bytes are now skipped or kept as an unknown tag, and its value is no longer accessible by name. The tag must
+    not be reused.
     """
 
     def describe(self) -> Finding:
@@ -96,7 +96,7 @@ class TagDefaultChanged(FieldPersists):
 class FieldTaggingChanged(FieldPersists):
     """A field became tagged, or is no longer tagged, in an existing version.
 
-    Peers expect it in another part of the struct.
+    Peers expect the field in another part of the struct.
     """
 
     def describe(self) -> Finding:

@@ -29,7 +29,7 @@ def named(message: Message) -> str:
 class MessageRemoved(AnyMessageChange):
     """A message was removed, or no longer has any versions.
 
-    Peers that use it are no longer understood. A definition without versions keeps the api key reserved.
+    Peers that use it are no longer understood. To keep the api key reserved, keep a definition without versions.
     """
 
     old: MessageSite
