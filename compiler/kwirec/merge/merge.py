@@ -101,7 +101,7 @@ def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Sc
 
 
 def _check(union: Schema, report: Report) -> None:
-    """Report all errors that `kwirec check` would find in the new union.
+    """Report the errors that `kwirec check` would find in the new union.
 
     Warnings, such as missing field descriptions, do not prevent a merge. Neither do requests without responses,
     because the two may be merged separately.
