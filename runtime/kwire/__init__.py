@@ -28,7 +28,7 @@ from kwire.struct import Struct
 from kwire.uuids import ZERO_UUID, Uuid
 
 __version__ = "0.1.0"
-"""The version of the distribution, which is the same for all of its packages."""
+"""Version of the distribution and of all its packages."""
 
 
 def is_native() -> bool:

@@ -23,7 +23,7 @@ u8 = int
 
 
 def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
-    """Return a decorator with options for mypyc, which does nothing when interpreted."""
+    """Return a class decorator with options for mypyc. It does nothing when interpreted."""
     return lambda cls: cls
 
 

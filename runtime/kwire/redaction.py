@@ -79,8 +79,8 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """Return the places of secrets in a message: the path of each struct, and by rule, the paths from the struct to
-    its secrets.
+    """Return the places of secrets in a message. A place is the path of a struct with its rules, and each rule has
+    the paths from the struct to its secrets.
     """
     if cls not in _PLACES:
         found: dict[Path, dict[Rule, set[Path]]] = {}

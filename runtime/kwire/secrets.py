@@ -135,10 +135,10 @@ SECRETS: Mapping[str, Mapping[str, Rule]] = {
     "ResponseHeader": {},
 }
 """Fields that are or may be secrets, by message. A path starts at the struct to which the rule applies. This is the
-message itself, or a struct in it, whose class then precedes the path. ``kwire.redaction`` redacts the contents of an
-Envelope, and all other code hides them. Headers are listed because the bytes after an unreadable header may contain
-secrets. Unknown tagged fields are secrets in all structs of these messages, except in Fetch responses about other
-topics.
+message itself, unless the path begins with the class name of another struct. ``kwire.redaction`` redacts the
+contents of an Envelope, and all other code hides them. Headers are listed because the bytes after an unreadable
+header may contain secrets. Unknown tagged fields are secrets in all structs of these messages, except in Fetch
+responses about other topics.
 """
 
 

@@ -1,4 +1,4 @@
-"""Primitives for emitted codecs, which cover the parts of reading and writing that are not worth inlining.
+"""Primitives that emitted codecs call for the parts of reading and writing that are not worth inlining.
 
 Functions read at ``pos`` in ``data`` and return the value, and the new position if it is not obvious. They raise
 ``IndexError``, ``ValueError`` or ``TypeError`` without details, because the caller then decodes again with

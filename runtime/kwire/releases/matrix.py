@@ -1,4 +1,4 @@
-"""The compatibility matrix of a generated package: the effects of writing a message of one version in another.
+"""The compatibility matrix of a generated package: the effects of writing values of one version in another.
 
 The schema determines the relation of version a to version b in a conversion. There are four relations:
 
