@@ -16,8 +16,8 @@ class VersionChange:
 
     ``same`` is true if the bytes are the same. ``nullable`` and ``required`` list fields that became nullable or
     non-nullable. ``tagged`` lists fields that became tagged. Fields of added or removed structs are not listed
-    separately. If the message became ``flexible``, changed lengths are not listed either. ``compact`` is true if the
-    version has any compact lengths.
+    separately. If the message became ``flexible``, new length encodings are not listed either. ``compact`` is true if
+    the version has any compact lengths.
     """
 
     version: int
