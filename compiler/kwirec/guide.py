@@ -39,8 +39,8 @@ def place_of(message: Message, version: int | None = None, before: int | None = 
 def field_place(message: Message, path: str) -> str:
     """Return the place of a field: ``topics.partitions`` for the path ``Topics.Partitions``.
 
-    If a path begins with a common struct, the place is in the first field of this type. Return ``""`` if the page
-    does not show the field.
+    If the path begins with a common struct, return the place in the first field of that type. Return ``""`` if the
+    page does not show the field.
     """
     first, _, rest = path.partition(".")
     places = {place: base_type(field.type) for place, field, _ in field_places(message)}

@@ -14,8 +14,8 @@ from kwirec.lowering import Layouts
 def unexplained(schema: Schema, layouts: Layouts, kips: Kips) -> Iterator[tuple[str, int]]:
     """Yield the messages and versions that lack a reason.
 
-    A remark in the definition is a reason. A proposal is enough if it changed the bytes of the version. The first
-    version of a message needs no reason.
+    A remark in the definition counts as a reason. A proposal is enough if it changed the bytes of the version. The
+    first version of a message needs no reason.
     """
     for message in schema.messages:
         by_version = layouts.by_message[message.name]

@@ -61,7 +61,7 @@ MODEL_NAMES = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}
     | {"update_forward_refs", "validate", "for_version", "from_codec", "to_codec", "unknown_tags"}
 )
-"""Attribute names that all pydantic models already have."""
+"""Attribute names that every generated model already has."""
 
 
 def choose(client: range, advertised: range, accepted: range) -> int | str | None:

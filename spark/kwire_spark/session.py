@@ -66,7 +66,7 @@ DEFAULTS = "core-default.xml"
 """Name that Hadoop gives the source of its built-in default settings."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers to disable. Pyspark uses them to print each error as JSON, including the JVM's stack trace, before raising
+"""Loggers to disable. PySpark uses them to print each error as JSON, including the JVM's stack trace, before raising
 it."""
 
 

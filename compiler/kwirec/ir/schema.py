@@ -128,8 +128,8 @@ class Enum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a struct. It has both ``tag`` and ``tagged``, or neither. ``flexible`` overrides only the encoding
-    of its length.
+    """One field of a struct. It has both ``tag`` and ``tagged``, or neither. ``flexible`` overrides the message's
+    flexible versions for the encoding of the field's length.
     """
 
     name: str

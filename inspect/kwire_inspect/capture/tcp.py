@@ -50,9 +50,10 @@ MAX_CONNECTIONS = 30_000
 class TcpConnection:
     """The traffic between two ends, which may belong to several successive connections.
 
-    The object is small, and can be pickled between any two packets. ``key`` is the packet key of either side.
-    ``servers`` contains the servers known so far. ``reset`` is the time of a reset in seconds since the epoch, or
-    ``None``. Call ``close`` some seconds later, when packets sent before the reset can no longer arrive.
+    The object is small, and can be pickled between any two packets. ``key`` is the ``Packet.key`` of packets in
+    either direction. ``servers`` contains the servers known so far. ``reset`` is the time of a reset in seconds since
+    the epoch, or ``None``. Call ``close`` some seconds later, when packets sent before the reset can no longer
+    arrive.
     """
 
     __slots__ = ("_key", "_open", "_ordering", "_servers", "_stray", "reset")

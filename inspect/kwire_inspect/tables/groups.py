@@ -1,9 +1,9 @@
 """The state in internal topics as tables: offsets, groups, members, transactions, and cluster metadata.
 
-Each table is a function of the RECORDS of ``kafka_log``. It ignores other topics, and returns the state at the end of
-the log as a table of the same engine, with the columns in ``kwire_inspect.state.columns``. One task replays each
-partition in order, and needs memory for the live state of the partition. All records must come from one cluster.
-Replicas of a partition are counted once, but partitions of two clusters would be mixed up.
+Each function computes a table from the RECORDS of ``kafka_log``. It ignores other topics, and returns the state at
+the end of the log as a table of the same engine, with the columns in ``kwire_inspect.state.columns``. One task
+replays each partition in order, and needs memory for the live state of the partition. All records must come from one
+cluster. Replicas of a partition are counted once, but partitions of two clusters would be mixed up.
 """
 
 from __future__ import annotations

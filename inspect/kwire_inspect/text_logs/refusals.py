@@ -93,7 +93,7 @@ _SAME = ("connection", "api_key", "api", "version", "problem")
 def refusal_rows(
     lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield the size in bytes and the row of each entry in ``split`` that reports a refusal. Skip second entries.
+    """Yield the length and the row of each entry in ``split`` that reports a refusal. Skip second entries.
 
     ``lines`` starts ``NEAR`` bytes before the split, so that entries on both sides of the boundary can be matched.
     """

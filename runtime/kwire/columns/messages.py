@@ -54,9 +54,10 @@ PRESENT: Final = 6
 """Reads a nullable struct. The column contains 0 for a null struct and 1 for any other struct. The argument is the
 address of a table with the programs for the struct and for its default."""
 TAGS: Final = 7
-"""Reads tagged fields. The argument is the address of a table. It contains the program for all defaults, the number
-of known tags, and for each of them the tag, its form (``WANTED`` …), its program and the program for its default. The
-columns hold the rows of unknown tags, the tags, and the positions of their payloads.
+"""Reads tagged fields. The argument is the address of a table. It contains the program for all defaults and the
+number of known tags, followed by four words for each tag: the tag, its form (``UNWANTED``, ``WANTED`` or
+``MISSING``), the program that reads it, and the program for its default. The columns hold the rows of unknown tags,
+the tags, and the positions of their payloads.
 """
 CONST: Final = 8
 """Appends bytes from the following words. The argument is the number of bytes."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     M = TypeVar("M", bound=ModelOf[Any])
 
 SIZE_ATTRIBUTE = "_size_in_bytes"
-"""Suffix of the attribute for the size of records that a log omitted."""
+"""Suffix of the attribute for the size of records that a request log omitted."""
 
 _BUILDING = threading.RLock()
 
