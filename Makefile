@@ -90,7 +90,7 @@ update-check: $(READY)  ## name the releases that Maven has and the definitions 
 
 ##@ Before you push
 
-test: $(READY)  ## the tests that need nothing but Python and Java, without the longest, in about six minutes
+test: $(READY)  ## the tests that need nothing but Python and Java, without the longest, in about ten minutes
 	$(PYTEST) -m "not long" $(TESTS)
 
 test-long: $(READY)  ## the longest of them
