@@ -5,11 +5,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from sched import Event, scheduler
+from dataclasses import dataclass
 
-Timer = Event
-"""An action that a clock runs later."""
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timer:
+    """An action that a clock runs at the time ``due``, in seconds since the epoch."""
+
+    due: float
+    what: Callable[[], object]
 
 
 class Clock:
@@ -17,8 +21,7 @@ class Clock:
 
     def __init__(self) -> None:
         self._ahead = time.time() - time.monotonic()
-        self._timers = scheduler(lambda: self.now)
-        self._handle: asyncio.TimerHandle | None = None
+        self._timers: dict[Timer, asyncio.TimerHandle] = {}
 
     @property
     def now(self) -> float:
@@ -33,22 +36,27 @@ class Clock:
     def advance(self, seconds: float) -> None:
         """Move the clock forward, and run the actions that become due."""
         self._ahead += seconds
-        self._run()
+        while due := [timer for timer in self._timers if timer.due <= self.now]:
+            for timer in sorted(due, key=lambda one: one.due):
+                if timer in self._timers:  # an earlier action may have cancelled it
+                    self.cancel(timer)
+                    timer.what()
+        for timer in [*self._timers]:
+            self.cancel(timer)
+            self._start(timer)
 
     def later(self, seconds: float, what: Callable[[], object], former: Timer | None = None) -> Timer:
         """Schedule an action to run after ``seconds``, and return its timer. Cancel the ``former`` timer that it
         replaces."""
         self.cancel(former)
-        timer = self._timers.enter(seconds, 0, what)
-        if self._handle is None or self._handle.when() > asyncio.get_running_loop().time() + seconds:
-            self._wake(seconds)
+        timer = Timer(self.now + seconds, what)
+        self._start(timer)
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
         """Cancel a timer. Do nothing if it has expired or is ``None``."""
-        if timer is not None:
-            with suppress(ValueError):
-                self._timers.cancel(timer)
+        if timer is not None and (handle := self._timers.pop(timer, None)) is not None:
+            handle.cancel()
 
     async def sleep(self, seconds: float) -> None:
         """Wait for ``seconds`` on this clock."""
@@ -69,14 +77,12 @@ class Clock:
 
     def stop(self) -> None:
         """Discard all timers."""
-        self._timers = scheduler(lambda: self.now)
-        self._wake(None)
+        for timer in [*self._timers]:
+            self.cancel(timer)
 
-    def _run(self) -> None:
-        self._wake(self._timers.run(blocking=False))
+    def _start(self, timer: Timer) -> None:
+        self._timers[timer] = asyncio.get_running_loop().call_later(timer.due - self.now, self._run, timer)
 
-    def _wake(self, seconds: float | None) -> None:
-        """Schedule the next run of due actions in ``seconds``, or cancel it if ``seconds`` is ``None``."""
-        if self._handle is not None:
-            self._handle.cancel()
-        self._handle = None if seconds is None else asyncio.get_running_loop().call_later(seconds, self._run)
+    def _run(self, timer: Timer) -> None:
+        del self._timers[timer]
+        timer.what()

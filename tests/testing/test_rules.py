@@ -558,6 +558,10 @@ def test_the_clock_does_what_is_due_in_order(monkeypatch: pytest.MonkeyPatch) ->
 
         clock.later(10, more)
         never = clock.later(15, lambda: done.append("never"))
+        replaced = clock.later(21, lambda: done.append("replaced"))
+        clock.later(20.1, lambda: done.append("20.1"), replaced)
+        clock.later(20.1, lambda: clock.cancel(later))
+        later = clock.later(20.2, lambda: done.append("cancelled by what was due before"))
         for name in "abc":
             clock.later(30, lambda name=name: done.append(name))  # type: ignore[misc]
         clock.cancel(never)
@@ -570,7 +574,7 @@ def test_the_clock_does_what_is_due_in_order(monkeypatch: pytest.MonkeyPatch) ->
         return [*done, clock.ms]
 
     assert asyncio.run(run()) == [
-        *(1010.25, "10", "at once", 1010.5, 1020.25, "20", 1020.75, "a", "b", "c", 1030.5),
+        *(1010.25, "10", "at once", 1010.5, 1020.25, "20", "20.1", 1020.75, "a", "b", "c", 1030.5),
         1_090_500,
     ]
 
@@ -581,8 +585,8 @@ def test_the_clock_runs_by_itself() -> None:
     async def run() -> list[str]:
         clock, done, loop = Clock(), list[str](), asyncio.get_running_loop()
         clock.later(60, lambda: done.append("late"))
-        assert clock._handle is not None
-        assert 50 < clock._handle.when() - loop.time() <= 60  # it sleeps until then
+        (handle,) = clock._timers.values()
+        assert 50 < handle.when() - loop.time() <= 60  # it sleeps until then
         clock.later(0.01, lambda: done.append("soon"))
         await clock.sleep(0.02)
         done.append("slept")
@@ -595,7 +599,7 @@ def test_the_clock_runs_by_itself() -> None:
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
         clock.advance(61)
-        done.append(f"{len(clock._timers.queue)}")
+        done.append(f"{len(clock._timers)}")
         return done
 
     assert asyncio.run(run()) == ["soon", "slept", "late", "0"]
