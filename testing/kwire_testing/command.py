@@ -129,8 +129,10 @@ def proxy(
 
 
 def _run(running: FakeBroker | Proxy, title: str) -> int:
-    with _usage_errors():
+    try:
         asyncio.run(_run_until_stopped(running, title))
+    except OSError as problem:
+        raise click.UsageError(printable(str(problem))) from None
     return 0
 
 

@@ -175,6 +175,14 @@ def test_the_command_has_defaults(monkeypatch: pytest.MonkeyPatch, capsys: pytes
     assert capsys.readouterr().out == ""
 
 
+def test_a_fault_of_the_running_broker_is_no_usage_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def talk(broker: FakeBroker) -> None:
+        broker.problems.append(ValueError("what a handler raised"))
+
+    with pytest.raises(ValueError, match="what a handler raised"):
+        commanded(monkeypatch, [], talk)
+
+
 def test_the_command_speaks_tls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the certificate that it was given; who comes in clear text is disconnected."""
     certificates = Certificates(tmp_path)
