@@ -33,7 +33,7 @@ Definition = MessageDecl | EnumDecl
 
 @dataclass(frozen=True)
 class Converted:
-    """The converted files by path, and the paths of files that differ from those in the output folder."""
+    """The converted files by path, and the paths of files that differ from the files in the output folder."""
 
     texts: Mapping[str, str]
     changed: tuple[str, ...]

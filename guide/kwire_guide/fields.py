@@ -124,8 +124,8 @@ class Names:
     def pieces(self, text: str, part: str, place: str = "") -> Iterator[tuple[str, str, str]]:
         """Yield pieces of the text: the words, the field that they name (``part.place``), and ``code`` for code.
 
-        If several fields have the name, prefer those of the message ``part``, and then the field that shares the most
-        structs with ``place``.
+        If several fields have the name, prefer fields of the message ``part``, and then the field that shares the
+        most structs with ``place``.
         """
         at = 0
         for match in _NAMED.finditer(text):

@@ -31,7 +31,7 @@ AT_ONCE = 4
 class SparkEngine:
     """Engine that starts Spark on first use."""
 
-    told = "Engine: Spark."
+    label = "Engine: Spark."
     checked_output = staticmethod(checked_output)
 
     def __init__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> None:

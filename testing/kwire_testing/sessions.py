@@ -31,11 +31,11 @@ class Session:
     node: int
     epoch: int = 1
     wanted: dict[Key, FetchPartition] = field(default_factory=dict)
-    told: dict[Key, tuple[int, int]] = field(default_factory=dict)
+    sent: dict[Key, tuple[int, int]] = field(default_factory=dict)
 
     def is_new(self, key: Key, part: PartitionData) -> bool:
         """Return whether a partition without records has an error or an offset that the client does not know."""
-        return part.error_code != 0 or self.told.get(key) != (part.high_watermark, part.log_start_offset)
+        return part.error_code != 0 or self.sent.get(key) != (part.high_watermark, part.log_start_offset)
 
 
 class Sessions:
@@ -63,7 +63,7 @@ class Sessions:
         for gone in request.forgotten_topics_data:
             for index in gone.partitions:
                 session.wanted.pop((gone.topic, gone.topic_id, index), None)
-                session.told.pop((gone.topic, gone.topic_id, index), None)
+                session.sent.pop((gone.topic, gone.topic_id, index), None)
         if session.id and len(session.wanted) > MAX_WANTED:
             del self._open[session.id]
             raise Refused(ErrorCode.FETCH_SESSION_ID_NOT_FOUND)

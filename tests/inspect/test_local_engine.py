@@ -63,7 +63,7 @@ def test_reading_is_prepared_once_for_each_engine(monkeypatch: pytest.MonkeyPatc
     engine = LocalEngine()
     assert prepared == ["leave_out_pandas", "tune_worker"]
     assert engine.database is engine.database
-    assert engine.told == "Engine: local."
+    assert engine.label == "Engine: local."
 
 
 @pytest.mark.parametrize("columns", [("position", "api"), ()])

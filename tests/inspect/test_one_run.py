@@ -46,7 +46,7 @@ UNREAD = {"problem": TLS, "places": 1, "connections": 1, "unread": 10**9, "sourc
 class Engine:
     """Has a few rows of each table, and notes what it is asked."""
 
-    told = "Read by a test."
+    label = "Read by a test."
 
     def __init__(self) -> None:
         self.asked: list[Any] = []

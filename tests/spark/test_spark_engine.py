@@ -63,7 +63,7 @@ def test_a_session_starts_once_and_is_checked_before_anything_is_read(
     assert started == []
     assert made.session is made.session
     assert started == [("local[3]", brief), ("session 1", "orc"), *[("session 1", out)] * ("://" in out)]
-    assert made.told == "Engine: Spark."
+    assert made.label == "Engine: Spark."
 
 
 def test_without_java_the_other_engine_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """Whether the report accepts no more findings. The last finding of a full report is an error that says so."""
+        """Whether the report accepts no more findings. Its last finding is an error about the limit."""
         return len(self._diagnostics) > MAX_FINDINGS
 
     def until_full(self, items: Iterable[T]) -> Iterator[T]:

@@ -1,4 +1,4 @@
-"""Judges changes against the rules of a compatibility level, and takes unstable versions and waivers into account.
+"""Judges changes against the rules of a compatibility level, and considers unstable versions and waivers.
 
 A finding that concerns only versions that were unstable on the old side is a warning, because such versions may
 change. Warnings and notes are reported but are not breaking.

@@ -41,7 +41,7 @@ PACKAGES = {SPARK: "pyspark"}
 class Engine(Protocol):
     """Reads inputs and writes tables."""
 
-    told: str
+    label: str
     """Note about the engine, printed after a report."""
 
     def read(self, table: str, inputs: Inputs, columns: Sequence[str], options: Mapping[str, str]) -> Relation:
@@ -164,7 +164,7 @@ def engine_for(
 class LocalEngine:
     """Engine that runs on this machine. It keeps tables in DuckDB and writes them as Parquet."""
 
-    told = "Engine: local."
+    label = "Engine: local."
 
     def __init__(self, processes: int = 1) -> None:
         from kwire_inspect.readers import leave_out_pandas, tune_worker

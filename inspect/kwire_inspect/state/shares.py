@@ -53,7 +53,7 @@ class ShareStates:
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
     """Return batches without overlaps or offsets below ``start``. Merge adjacent batches in equal states.
 
-    Where batches overlap, the higher delivery count wins, then the higher delivery state. The coordinator's
+    If batches overlap, the higher delivery count wins, then the higher delivery state. The coordinator's
     ``PersisterStateBatchCombiner`` gives the same result, but merges slightly fewer adjacent batches.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)

@@ -44,7 +44,7 @@ def broker(**values: Any) -> int:
     except (ImportError, ValueError) as problem:
         options.error(str(problem))
 
-    async def told(client: Client) -> int:
+    async def printed(client: Client) -> int:
         from kwire.client import ask
 
         answer = await ask(client)
@@ -55,7 +55,7 @@ def broker(**values: Any) -> int:
             put("\n".join(_text(answer, found)))
         return 0
 
-    return talk(options, protocol, told)
+    return talk(options, protocol, printed)
 
 
 def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:

@@ -185,7 +185,7 @@ class FrameSplitter:
         return len(self._buffer)
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
-        """Drop all but the first bytes of the current frame, and yield the resulting frames and events.
+        """Drop the current frame except its first bytes, and yield the resulting frames and events.
 
         Other buffered bytes are reported as belonging to no frame. With ``secrets``, only bytes that cannot be secret
         are kept.

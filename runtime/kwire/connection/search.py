@@ -22,8 +22,8 @@ expected after a whole frame.
 """
 
 MANY_FOUND: Final = 256
-"""Number of false candidates after which the search skips bytes after each match, one more byte each time. Searching
-bytes crafted to look like headers then takes no longer than searching other bytes. Frames after them are found once
+"""Number of false candidates after which the search skips bytes after each match, one more byte each time. As a
+result, bytes crafted to look like headers do not slow down the search. Frames after them are found once
 false candidates become rare.
 """
 

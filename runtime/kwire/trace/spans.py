@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     path and its depth."""
 
 MAX_SPANS = 20_000
-"""Default maximum number of spans in a message's trace. The last spans are kept, and a single span replaces the
-others."""
+"""Default maximum number of spans in a message's trace. The last spans are kept, and a single span replaces all
+earlier spans."""
 
 LEFT_OUT = "left out"
 """The name of a span that replaces omitted spans. Its value is their number."""

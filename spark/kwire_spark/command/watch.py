@@ -266,8 +266,8 @@ class ProgressPrinter:
         """Print the total number of packets that the capture dropped, if it has increased."""
         if packets > self.missing:
             self.missing = packets
-            told = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing so far: capture fewer "
-            self._console.print(f"{told}(--filter), or less of each (--snap-length)", highlight=False)
+            warning = f"[yellow]dropped[/yellow] {counted(packets, 'packet')} while capturing so far: capture fewer "
+            self._console.print(f"{warning}(--filter), or less of each (--snap-length)", highlight=False)
 
     def update(self, query: StreamingQuery) -> bool:
         """Add the batches since the last update. Return whether there were new batches."""

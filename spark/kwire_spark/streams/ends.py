@@ -180,7 +180,7 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         """Return a class that is defined in a known package. Checkpoints must not be able to refer to functions or
-        other modules, because others may be able to write them."""
+        other modules, because other users may be able to write them."""
         if (module, name) in OTHERS:
             return super().find_class(module, name)
         if any(f"{module}.".startswith(f"{package}.") for package in self._packages) and "." not in name:

@@ -78,8 +78,8 @@ def heartbeat_of_a_consumer(
     response.member_id, response.member_epoch = member.id, member.epoch
     response.heartbeat_interval_ms = int(HEARTBEAT * 1000)
     whole = request.topic_partitions is not None and request.subscribed_topic_names is not None
-    if member.epoch > 0 and (whole or member.told != member.assigned):
-        member.told = {*member.assigned}
+    if member.epoch > 0 and (whole or member.sent != member.assigned):
+        member.sent = {*member.assigned}
         cls = consumer_group_heartbeat.ConsumerGroupHeartbeatResponseTopicPartitions
         parts = [
             cls(topic_id=topic_id, partitions=indexes) for topic_id, indexes in _by_topic(member.assigned).items()
@@ -235,8 +235,8 @@ def _fetch(call: Call, asked: Reading, answer: object, *, stable: bool) -> None:
         place = known.name if known else topic.name, index
         if stable and any(place in offsets for offsets in group.pending.values()):
             raise Refused(ErrorCode.UNSTABLE_OFFSET_COMMIT)
-        kept = group.offsets.get(place, Committed(-1))
-        part.committed_offset, part.committed_leader_epoch, part.metadata = kept
+        committed = group.offsets.get(place, Committed(-1))
+        part.committed_offset, part.committed_leader_epoch, part.metadata = committed
 
     rows: Reading = asked
     if call.version >= 2:  # older versions have error codes only for partitions
@@ -262,13 +262,13 @@ def _readable(call: Call, asked: Reading) -> Group:
 
 def _all(call: Call, group: Group) -> list[offset_fetch.OffsetFetchRequestTopics]:
     """Return request elements for all offsets of a group."""
-    wanted: dict[str, list[int]] = defaultdict(list)
+    indexes: dict[str, list[int]] = defaultdict(list)
     for name, index in group.offsets:
-        wanted[name].append(index)
-    ids = {name: topic.id if (topic := call.cluster.find(name)) else ZERO_UUID for name in wanted}
+        indexes[name].append(index)
+    ids = {name: topic.id if (topic := call.cluster.find(name)) else ZERO_UUID for name in indexes}
     return [
-        offset_fetch.OffsetFetchRequestTopics(name=name, topic_id=ids[name], partition_indexes=wanted[name])
-        for name in wanted
+        offset_fetch.OffsetFetchRequestTopics(name=name, topic_id=ids[name], partition_indexes=indexes[name])
+        for name in indexes
     ]
 
 

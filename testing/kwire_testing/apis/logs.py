@@ -77,7 +77,7 @@ async def read_batches(call: Call, request: kafka.FetchRequest, response: kafka.
         await _appended(call, session, left)
     if session.id and request.session_epoch > FIRST:
         found = {key: part for key, part in found.items() if part.records or session.is_new(key, part)}
-    session.told |= {key: (part.high_watermark, part.log_start_offset) for key, part in found.items()}
+    session.sent |= {key: (part.high_watermark, part.log_start_offset) for key, part in found.items()}
     topics: dict[tuple[str, Uuid], list[fetch.PartitionData]] = defaultdict(list)
     for (name, topic_id, _), part in found.items():
         topics[name, topic_id].append(part)

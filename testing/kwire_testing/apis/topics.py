@@ -52,14 +52,14 @@ def describe(call: Call, request: kafka.MetadataRequest, response: kafka.Metadat
         MetadataResponseBroker(node_id=node.id, host=node.host, port=node.port) for node in cluster.nodes.values()
     ]
 
-    def fill(asked: MetadataRequestTopic, answer: MetadataResponseTopic) -> None:
-        if asked.name is None and call.version < 12:
+    def fill(item: MetadataRequestTopic, answer: MetadataResponseTopic) -> None:
+        if item.name is None and call.version < 12:
             answer.name = ""
-        if asked.name is not None:
-            check_name(asked.name)
-        if create and asked.name and cluster.find(asked.name) is None:
-            cluster.create(asked.name)
-        topic = call.topic(asked.name, asked.topic_id)
+        if item.name is not None:
+            check_name(item.name)
+        if create and item.name and cluster.find(item.name) is None:
+            cluster.create(item.name)
+        topic = call.topic(item.name, item.topic_id)
         answer.name, answer.topic_id = topic.name, topic.id
         answer.partitions = [
             MetadataResponsePartition(
@@ -77,22 +77,22 @@ def describe(call: Call, request: kafka.MetadataRequest, response: kafka.Metadat
 
 @answers_each("topics", once=True)
 def create(
-    call: Call, request: kafka.CreateTopicsRequest, asked: CreatableTopic, answer: CreatableTopicResult
+    call: Call, request: kafka.CreateTopicsRequest, item: CreatableTopic, answer: CreatableTopicResult
 ) -> None:
     """Create a topic, or only validate the request."""
-    call.check(topic=asked.name)
-    count, replicas = 1 if asked.num_partitions == -1 else asked.num_partitions, abs(asked.replication_factor)
-    if asked.assignments:
-        if (asked.num_partitions, asked.replication_factor) != (-1, -1):
+    call.check(topic=item.name)
+    count, replicas = 1 if item.num_partitions == -1 else item.num_partitions, abs(item.replication_factor)
+    if item.assignments:
+        if (item.num_partitions, item.replication_factor) != (-1, -1):
             raise Refused(ErrorCode.INVALID_REQUEST)
-        count, replicas = len(asked.assignments), len(asked.assignments[0].broker_ids)
-        if sorted(one.partition_index for one in asked.assignments) != [*range(count)]:
+        count, replicas = len(item.assignments), len(item.assignments[0].broker_ids)
+        if sorted(one.partition_index for one in item.assignments) != [*range(count)]:
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
-        _check_assignments(call, asked.assignments)
+        _check_assignments(call, item.assignments)
     if not 0 < replicas <= len(call.cluster.nodes):
         raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR)
-    topic = call.cluster.create(asked.name, count, {config.name: config.value for config in asked.configs})
-    for one in asked.assignments:
+    topic = call.cluster.create(item.name, count, {config.name: config.value for config in item.configs})
+    for one in item.assignments:
         topic.partitions[one.partition_index].leader = one.broker_ids[0]
     if request.validate_only:
         call.cluster.delete(topic)
@@ -104,30 +104,30 @@ def create(
 def extend(
     call: Call,
     request: kafka.CreatePartitionsRequest,
-    asked: CreatePartitionsTopic,
+    item: CreatePartitionsTopic,
     answer: CreatePartitionsTopicResult,
 ) -> None:
     """Add partitions to a topic."""
-    topic = call.topic(asked.name)
-    more = asked.count - len(topic.partitions)
+    topic = call.topic(item.name)
+    more = item.count - len(topic.partitions)
     if more <= 0:
         raise Refused(ErrorCode.INVALID_PARTITIONS)
-    if asked.assignments is not None:
-        if len(asked.assignments) != more:
+    if item.assignments is not None:
+        if len(item.assignments) != more:
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT)
-        _check_assignments(call, asked.assignments)
+        _check_assignments(call, item.assignments)
     if not request.validate_only:
-        call.cluster.extend(topic, asked.count)
+        call.cluster.extend(topic, item.count)
 
 
 @answers
 def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.DeleteTopicsResponse) -> None:
     """Delete topics by name or id."""
 
-    def fill(asked: DeleteTopicState, answer: DeletableTopicResult) -> None:
-        if asked.name is not None and any(asked.topic_id):
+    def fill(item: DeleteTopicState, answer: DeletableTopicResult) -> None:
+        if item.name is not None and any(item.topic_id):
             raise Refused(ErrorCode.INVALID_REQUEST)
-        topic = call.topic(asked.name, asked.topic_id)
+        topic = call.topic(item.name, item.topic_id)
         answer.name, answer.topic_id = topic.name, topic.id
         call.cluster.delete(topic)
 
@@ -139,18 +139,18 @@ def delete(call: Call, request: kafka.DeleteTopicsRequest, response: kafka.Delet
 def describe_configs(
     call: Call,
     request: kafka.DescribeConfigsRequest,
-    asked: DescribeConfigsResource,
+    item: DescribeConfigsResource,
     answer: DescribeConfigsResult,
 ) -> None:
     """Describe the configurations given to CreateTopics, and a few defaults."""
     own: dict[str, str | None] = {}
-    topics = asked.resource_type == ConfigResourceType.TOPIC
+    topics = item.resource_type == ConfigResourceType.TOPIC
     if topics:
-        check_name(asked.resource_name)
-        defaults, own = TOPIC, call.topic(asked.resource_name).configs
+        check_name(item.resource_name)
+        defaults, own = TOPIC, call.topic(item.resource_name).configs
     else:
         call.check()
-        if asked.resource_type != ConfigResourceType.BROKER or asked.resource_name not in ("", str(call.node)):
+        if item.resource_type != ConfigResourceType.BROKER or item.resource_name not in ("", str(call.node)):
             raise Refused(ErrorCode.INVALID_REQUEST)
         defaults = BROKER | {"auto.create.topics.enable": str(call.cluster.auto_create).lower()}
     answer.configs = [
@@ -163,7 +163,7 @@ def describe_configs(
             documentation=None,
         )
         for name, value in {**defaults, **own}.items()
-        if not asked.configuration_keys or name in asked.configuration_keys
+        if not item.configuration_keys or name in item.configuration_keys
     ]
 
 

@@ -215,7 +215,7 @@ class ClassicGroup(Members[ClassicMember]):
             member.go_on()
 
     def _elected(self) -> str:
-        """Return the protocol that most members prefer among those that all support."""
+        """Return the protocol that most members prefer among the protocols that all members support."""
         common = set.intersection(*(set(member.protocols) for member in self.members.values()))
         votes = Counter(next(name for name in member.protocols if name in common) for member in self.members.values())
         return votes.most_common(1)[0][0]

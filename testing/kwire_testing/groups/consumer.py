@@ -41,7 +41,7 @@ class ConsumerMember(Member):
     assigned: Places = field(default_factory=set)
     revoking: Places = field(default_factory=set)
     target: Places = field(default_factory=set)
-    told: Places | None = None
+    sent: Places | None = None
     revoking_timer: Timer | None = None
 
     def wants(self, topics: Topics) -> set[str]:
@@ -102,16 +102,16 @@ class ConsumerGroup(Members[ConsumerMember]):
 
     def assign(self, topics: Topics) -> None:
         """Compute the target assignment in a new epoch if members, subscriptions or topics have changed."""
-        wanted = {one.id: one.wants(topics) for one in self.members.values()}
-        topics = {name: topics[name] for name in sorted(set[str]().union(*wanted.values()))}
-        basis = wanted, topics, self.assignor
+        subscribed = {one.id: one.wants(topics) for one in self.members.values()}
+        topics = {name: topics[name] for name in sorted(set[str]().union(*subscribed.values()))}
+        basis = subscribed, topics, self.assignor
         if basis == self._basis:
             return
         self._basis = basis
         self.epoch += 1
         if self.members:
             self.assigned_epoch = self.epoch
-        targets = _ranges(wanted, topics) if self.assignor == "range" else self._uniform(wanted, topics)
+        targets = _ranges(subscribed, topics) if self.assignor == "range" else self._uniform(subscribed, topics)
         for member in self.members.values():
             member.target = targets[member.id]
 
@@ -127,7 +127,7 @@ class ConsumerGroup(Members[ConsumerMember]):
             self._add(member)
         if former is not None:
             member.target = former.target
-        member.epoch, member.told = JOIN, None
+        member.epoch, member.sent = JOIN, None
         member.assigned, member.revoking = set(), set()
         return member
 
@@ -171,7 +171,7 @@ class ConsumerGroup(Members[ConsumerMember]):
         held = {place for one in self.members.values() if one is not member for place in one.assigned | one.revoking}
         member.assigned |= member.target - held
 
-    def _uniform(self, wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
+    def _uniform(self, subscribed: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
         """Return a balanced assignment. Members keep their partitions where possible."""
         places = [(name, (number, index)) for name, (number, count) in topics.items() for index in range(count)]
         share, more = divmod(len(places), max(len(self.members), 1))
@@ -180,13 +180,13 @@ class ConsumerGroup(Members[ConsumerMember]):
         left = []
         for name, place in places:
             owner = owners.get(place)
-            if owner and name in wanted[owner] and len(targets[owner]) < share + (more > 0):
+            if owner and name in subscribed[owner] and len(targets[owner]) < share + (more > 0):
                 more -= len(targets[owner]) == share
                 targets[owner].add(place)
             else:
                 left.append((name, place))
         for name, place in left:
-            chosen = min((one for one in self.members if name in wanted[one]), key=lambda one: len(targets[one]))
+            chosen = min((one for one in self.members if name in subscribed[one]), key=lambda one: len(targets[one]))
             targets[chosen].add(place)
         return targets
 
@@ -195,11 +195,11 @@ class ConsumerGroup(Members[ConsumerMember]):
         self._clock.cancel(member.revoking_timer)
 
 
-def _ranges(wanted: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
+def _ranges(subscribed: Mapping[str, set[str]], topics: Topics) -> dict[str, Places]:
     """Return an assignment in which each member gets contiguous partitions of each topic."""
-    targets: dict[str, Places] = {member: set() for member in wanted}
+    targets: dict[str, Places] = {member: set() for member in subscribed}
     for name, (topic_id, count) in topics.items():
-        readers = sorted(member for member in wanted if name in wanted[member])
+        readers = sorted(member for member in subscribed if name in subscribed[member])
         share, more = divmod(count, len(readers))
         for number, reader in enumerate(readers):
             first = number * share + min(number, more)
