@@ -24,7 +24,7 @@ API_ERRORS = "api_errors.json"
 
 @dataclass(frozen=True)
 class ApiError:
-    """An error that an API returns. ``versions`` is ``None`` if all versions can return it."""
+    """An error that an API returns. ``versions`` is ``None`` if every version of the API can return the error."""
 
     code: int
     name: str
@@ -38,7 +38,7 @@ ApiErrors = Mapping[str, Sequence[ApiError]]
 
 
 def read_api_errors(paths: Iterable[Path], errors: Iterable[ErrorDecl]) -> ApiErrors:
-    """Return the API errors of all folders. Raise ``ValueError``, which names the file, for an invalid file."""
+    """Return the API errors of all folders. Raise ``ValueError`` with the name of an invalid file."""
     known = {error.name.value: error for error in errors}
     found: dict[str, Sequence[ApiError]] = {}
     for file in (path / API_ERRORS for path in paths if (path / API_ERRORS).is_file()):

@@ -1,4 +1,4 @@
-"""The changes in each version of a message, found by comparing the rows of its layout with the previous layout."""
+"""The changes in each version of a message, found by comparing the layouts of consecutive versions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from kwirec.lowering.layout import MessageLayout
 
 @dataclass(frozen=True)
 class VersionChange:
-    """A version and its changes since ``before``, which is ``None`` for the first version. Fields are given by place.
+    """A version and its changes since ``before``, which is ``None`` for the first version.
 
-    ``same`` is true if the bytes are the same. ``nullable`` and ``required`` list fields that became nullable or
-    non-nullable. ``tagged`` lists fields that became tagged. Fields of added or removed structs are not listed
-    separately. If the message became ``flexible``, new length encodings are not listed either. ``compact`` is true if
-    the version has any compact lengths.
+    ``same`` is true if both versions have the same bytes. Each field is identified by its place, such as
+    ``topics.name``. ``nullable`` and ``required`` list fields that became nullable or non-nullable. ``tagged`` lists
+    fields that became tagged. Fields of added or removed structs are not listed separately, and changes of length
+    encodings are not listed. ``flexible`` is true if the message became flexible. ``compact`` is true if the version
+    uses compact lengths.
     """
 
     version: int
@@ -86,7 +87,7 @@ def _change(
 
 
 def _tops(some: Mapping[str, Row], others: Mapping[str, Row]) -> tuple[str, ...]:
-    """Return the places that are not in ``others``, without the places inside them."""
+    """Return the places that are not in ``others``. Of nested places, return only the outermost."""
     return tuple(
         place for place in some if place not in others and (parent(place) in others or parent(place) not in some)
     )

@@ -1,8 +1,8 @@
 """Chapters, from ``guide/*.md`` in a folder of definitions, sorted by file name.
 
 In a name such as ``10-framing.md``, the number orders the chapters, and the rest names the page. A file begins with
-its title, a first-level heading. Lists of chapters show the paragraph after the title. HTML is escaped. ``index.md``
-is not a chapter. It is the top of the start page.
+its title, a first-level heading. The first sentence after the title describes the page to search engines. HTML in a
+chapter is escaped. ``index.md`` is not a chapter, but the top of the start page.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NAME = re.compile(r"(?:\d+-)?([a-z0-9-]+)\.md")
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter and its page."""
+    """A chapter, with the path of its page."""
 
     path: str
     prose: Prose
@@ -34,13 +34,15 @@ class ChapterError(OSError):
 
 
 def read_chapters(paths: Iterable[Path]) -> list[Chapter]:
-    """Return the chapters of all folders. Raise :class:`ChapterError`."""
+    """Return the chapters of all folders. Raise :class:`ChapterError` for an invalid file."""
     files = (file for path in paths for file in sorted((path / "guide").glob("*.md")))
     return [_chapter(file) for file in files if file.name != INDEX]
 
 
 def read_start(paths: Iterable[Path]) -> Prose | None:
-    """Return the top of the start page if a folder has an ``index.md``. Raise :class:`ChapterError`."""
+    """Return the top of the start page from the first ``index.md``, or ``None`` if there is no such file. Raise
+    :class:`ChapterError` for an invalid file.
+    """
     for file in (path / "guide" / INDEX for path in paths):
         if file.is_file():
             try:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @options.reporting
 @click.option("--out", type=click.Path(path_type=Path), default=Path("site"), show_default=True)
 @click.option("--title", help="Title of the site.  [default: name of the first folder, followed by `protocol`]")
-@click.option("--package", default="", help="Generated package that examples in Python import.")
+@click.option("--package", default="", help="Generated package that the Python examples import.")
 @click.option(
     "--docs",
     multiple=True,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 @click.option(
     "--release",
     default="",
-    help="Release to name on the pages. With --url, the pages also link to versions.html.",
+    help="Release to show on the pages. With --url, the pages also link to versions.html.",
 )
 @options.only_check
 @options.quiet
@@ -58,9 +58,9 @@ def guide(
 ) -> None:
     """Write the protocol guide: a static site of every message in every version.
 
-    The site opens from the file system or a server. The command reads `releases.json`, `errors.json`, recorded frames
-    in `examples.jsonl`, and chapters in `guide/*.md` next to the definitions, if they exist. Pages of `--docs` keep
-    their folders and the links between them. Only files of an earlier run are replaced or removed.
+    The site works from the file system and on a server. The command reads `releases.json`, `errors.json`, recorded
+    frames in `examples.jsonl`, and chapters in `guide/*.md` next to the definitions, if they exist. Pages from
+    `--docs` keep their folders and the links between them. Only files of an earlier run are replaced or removed.
     """
     if package:
         options.check_package_name(package)

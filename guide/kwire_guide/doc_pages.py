@@ -1,7 +1,7 @@
-"""Pages of chapters and documentation with their tables of contents, and the groups of the documentation.
+"""Pages for chapters and documentation, with tables of contents, and the navigation groups of the documentation.
 
-The `README.md` with the most links to other documents is the map of the documentation. Its headings become the
-groups, and its links determine the order of the pages.
+The `README.md` with the most links to other documents is the map of the documentation. The headings of the map
+become the groups, and its links determine the order of the pages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kwire_guide.pages import Kind, OtherPage
 from kwire_guide.prose import Heading
 
 MAX_CONTENTS = 40
-"""Maximum number of headings in the contents of a page. Longer pages list only top-level headings."""
+"""Maximum number of headings in a table of contents. If a page has more, only those below the title are listed."""
 
 
 def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> Iterator[OtherPage]:
@@ -36,7 +36,7 @@ def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> I
 
 
 def contents(headings: Sequence[Heading]) -> Sequence[Heading]:
-    """Return the headings for the contents of a page. Return an empty sequence if there is only one."""
+    """Return the headings for the table of contents, or an empty sequence if there is only one heading."""
     listed = [heading for heading in headings if heading.level <= 3]
     if len(listed) > MAX_CONTENTS:
         listed = [heading for heading in listed if heading.level == 2]
@@ -44,8 +44,8 @@ def contents(headings: Sequence[Heading]) -> Sequence[Heading]:
 
 
 def documentation(documents: Sequence[Document]) -> list[Links]:
-    """Return the groups of the documentation: the start, the groups of the map, other pages, and folders whose pages
-    are not in the map.
+    """Return the groups of the documentation: the overview, the groups of the map, the other top-level pages, and
+    each folder with pages that are not in the map.
     """
     pages = {one.path: Link(one.path, one.prose.title, doc=one.prose.about) for one in documents}
     top = [one for one in documents if not one.folder]

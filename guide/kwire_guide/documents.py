@@ -20,14 +20,14 @@ from kwirec.files import read_regular
 FOLDER = "project"
 PICTURES = {".svg": "image/svg+xml", ".png": "image/png"}
 MAX_PICTURE = 150_000
-"""Maximum size of an embedded picture in bytes."""
+"""Maximum size of an embedded picture, in bytes."""
 
 _NAME = re.compile(r"[\w.-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
 class Document:
-    """A document. ``folder`` is the folder of its file, if that is within one of the given folders."""
+    """A document. ``folder`` is the subfolder with its file, or empty for a file that is not in a subfolder."""
 
     path: str
     folder: str
@@ -39,7 +39,9 @@ class DocumentError(OSError):
 
 
 def read_documents(paths: Iterable[Path]) -> list[Document]:
-    """Return the Markdown files of ``paths`` and their folders, ``README.md`` first. Raise :class:`DocumentError`."""
+    """Return the Markdown files in ``paths`` and their subfolders, with the ``README.md`` of each folder first. Raise
+    :class:`DocumentError` for a file that cannot become a page.
+    """
     files = {file: depth for path in paths for file, depth in _files(path.resolve())}
     if not files:
         return []
@@ -54,7 +56,7 @@ def read_documents(paths: Iterable[Path]) -> list[Document]:
 
 
 def _files(path: Path) -> Iterator[tuple[Path, int]]:
-    """Yield the files of a path, each with the number of folders from the given folder (inclusive) to the file."""
+    """Yield the files of a path, each with its depth: 0 for the path itself, and 1 for files directly in the path."""
     if not path.is_dir():
         yield path, 0
         return

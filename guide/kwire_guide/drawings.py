@@ -35,7 +35,7 @@ MAX_LINES = 200
 
 
 def sequence(text: str) -> Markup:
-    """Return the picture of a sequence. Raise ``ValueError``, which quotes the line, for an invalid line."""
+    """Return the picture of a sequence. Raise ``ValueError`` with the text of an invalid line."""
     first, *lines = _lines(text)
     peers = [peer.strip() for peer in first.split(",")]
     places = {peer: SIDE + (WIDTH - 2 * SIDE) * at / max(len(peers) - 1, 1) for at, peer in enumerate(peers)}
@@ -81,7 +81,7 @@ def _number(value: float) -> str:
 
 @dataclass(frozen=True)
 class DrawnField:
-    """A field in a drawing of bytes. ``around`` is the text of the enclosing braces, or empty outside braces."""
+    """A field in a drawing of bytes. ``around`` is the text after the opening brace, or empty outside braces."""
 
     name: str
     type: str
@@ -91,7 +91,7 @@ class DrawnField:
 
 
 def bytes_of(text: str) -> list[DrawnField]:
-    """Return the fields in a drawing of bytes. Raise ``ValueError``, which quotes the line, for an invalid line."""
+    """Return the fields in a drawing of bytes. Raise ``ValueError`` with the text of an invalid line."""
     found, around = [], ""
     for line in _lines(text):
         if line.startswith("{"):
@@ -110,7 +110,7 @@ def bytes_of(text: str) -> list[DrawnField]:
 
 
 def bytes_table(text: str) -> Markup:
-    """Return the whole example, followed by a table of its fields. Raise ``ValueError`` for an invalid line."""
+    """Return all bytes of a drawing, followed by a table of its fields. Raise ``ValueError`` for an invalid line."""
     fields = bytes_of(text)
     offsets = accumulate((len(field.data) for field in fields), initial=0)
     notes = dict.fromkeys(field.around for field in fields if field.around)

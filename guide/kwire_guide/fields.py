@@ -22,17 +22,17 @@ ENTITIES = {
 """Descriptions of entity types."""
 
 _NAMED = re.compile(r"(?<![\w.`])(?:[A-Z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*)(?![\w`])|`[^`\n]+`")
-"""Matches code, and names of several words as spelled in definitions."""
+"""Matches code between backticks, and names of several words as spelled in definitions, such as ``MinBytes``."""
 
 
 @dataclass(frozen=True)
 class FieldRow:
-    """A field, with the facts that are the same in all versions.
+    """A field of a message, with the facts that do not depend on the version.
 
     For tagged fields, ``default`` includes implicit defaults, because these determine whether the field is written.
-    ``nullable`` is a note on the versions in which the field may be null, or empty if it applies to all or none.
-    ``notes`` has short notes, each with the anchor of its explanation on the types page. ``former`` lists former
-    names, and ``enum`` names the values.
+    ``nullable`` is a note on the versions in which the field may be null. The note is empty if the field may be null
+    in all of its versions or in none. ``notes`` lists short notes, each with the anchor of its explanation on the
+    types page. ``former`` lists former names, and ``enum`` names the values.
     """
 
     place: str
@@ -82,7 +82,7 @@ def _row(message: Message, place: str, field: Field, live: VersionRange) -> Fiel
 
 def _nullable(nullable: VersionRange, live: VersionRange, valid: VersionRange) -> str:
     if not nullable or nullable == live:
-        return ""  # The type is nullable in every version.
+        return ""  # The type shows whether the field is nullable.
     if nullable.high == live.high:
         return f"null since {nullable.low}"
     return f"null in {nullable.text_within(valid)}"
@@ -110,8 +110,8 @@ def _notes(field: Field) -> Iterator[tuple[str, str]]:
 
 
 class Names:
-    """Finds the fields that texts name as in definitions, such as ``MinBytes``. ``parts`` has the messages of the
-    page by the prefix of their anchors.
+    """Finds the fields that texts mention by their names in definitions, such as ``MinBytes``. ``parts`` maps anchor
+    prefixes to the messages of the page.
     """
 
     def __init__(self, parts: Mapping[str, Message]) -> None:
@@ -122,10 +122,11 @@ class Names:
                     self.places.setdefault(name, []).append((part, place))
 
     def pieces(self, text: str, part: str, place: str = "") -> Iterator[tuple[str, str, str]]:
-        """Yield pieces of the text: the words, the field that they name (``part.place``), and ``code`` for code.
+        """Yield the pieces of a text, each with the anchor of the field that it names, such as ``part.place``, and
+        ``code`` if it is code. Both are otherwise empty.
 
-        If several fields have the name, prefer fields of the message ``part``, and then the field that shares the
-        most structs with ``place``.
+        If several fields have the same name, prefer fields of the message ``part``, and then the field that shares
+        the most structs with ``place``.
         """
         at = 0
         for match in _NAMED.finditer(text):

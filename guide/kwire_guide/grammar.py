@@ -1,7 +1,7 @@
 """The grammar of a layout, in a more exact form of the notation on Kafka's protocol page.
 
-It has a line for the message and a line for each row. Unlike Kafka's page, it names compact and nullable arrays and
-shows every section of tagged fields. So two layouts of a message with equal grammars describe equal bytes.
+A grammar has one line for the message and one for each field. Unlike Kafka's page, it names compact and nullable
+arrays and shows every section of tagged fields. Two layouts of a message with equal grammars describe equal bytes.
 
 ::
 

@@ -16,8 +16,8 @@ _BEGIN = re.compile(r"(?:Version \d+ |From version \d+ on, )(\S)")
 
 @dataclass(frozen=True)
 class KipVersion:
-    """A version or release that implements a proposal, with its link. ``since`` is the first release that accepts a
-    version.
+    """A version or release that implements a proposal, with its link. ``since`` is the first release that accepts the
+    version, or empty.
     """
 
     title: str
@@ -27,7 +27,7 @@ class KipVersion:
 
 @dataclass(frozen=True)
 class Kip:
-    """A proposal: its changes, each with the affected versions."""
+    """A proposal, with its changes and the versions that each change affects."""
 
     number: int
     brought: Sequence[tuple[str, Sequence[KipVersion]]]
@@ -56,8 +56,8 @@ def kip_page(
 
 
 def _versions(page: MessagePage) -> Iterator[tuple[int, MessageView, VersionChange]]:
-    """Yield each version of a page once per proposal, with the message whose bytes changed, or else with the first
-    message.
+    """Yield each proposal with the versions of a page that implement it. For each version, choose the message whose
+    bytes changed, or else the first message.
     """
     halves: dict[tuple[int, int], list[tuple[MessageView, VersionChange]]] = {}
     for view in page.messages:

@@ -1,11 +1,11 @@
 """The improvement proposals (KIPs) of versions and releases.
 
-They come from two files in a folder of definitions. ``kips.json`` lists the proposals of versions. Remarks may name
-further proposals::
+Remarks in definitions name proposals, and two files in a folder of definitions list further proposals. ``kips.json``
+lists the proposals of versions::
 
     {"FetchRequest": {"9": [320], "13": [516]}}
 
-``release_kips.json`` states how a proposal changed a release without a new version::
+``release_kips.json`` lists proposals that changed a release without adding versions::
 
     {"4.0.0": {"896": "Removes old versions."}}
 """
@@ -26,13 +26,13 @@ Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
 """The proposal numbers of each version of each message."""
 
 ReleaseKips = Mapping[str, Mapping[int, str]]
-"""The changes of each proposal in each release."""
+"""A description of what each proposal changed in each release."""
 
 T = TypeVar("T")
 
 
 ADDRESS = "https://cwiki.apache.org/confluence/dosearchsite.action?queryString=%22KIP-{}%22"
-"""The address of a proposal in Kafka's wiki. It is a search, because page addresses contain titles."""
+"""The address of a search for a proposal in Kafka's wiki, where the addresses of pages contain their titles."""
 
 
 _NAMED = re.compile(r"\bKIP-(\d{1,5})\b")
@@ -54,12 +54,12 @@ def kip_address(number: int) -> str:
 
 
 def read_kips(paths: Iterable[Path]) -> Kips:
-    """Return the proposals of versions in all folders. Raise ``ValueError``, which names the file."""
+    """Return the proposals of versions in all folders. Raise ``ValueError`` with the name of an invalid file."""
     return _read(paths, KIPS, lambda kips: tuple(map(_number, kips)))
 
 
 def read_release_kips(paths: Iterable[Path]) -> ReleaseKips:
-    """Return the proposals of releases in all folders. Raise ``ValueError``, which names the file."""
+    """Return the proposals of releases in all folders. Raise ``ValueError`` with the name of an invalid file."""
     return _read(paths, RELEASE_KIPS, _text)
 
 

@@ -29,7 +29,7 @@ SHORT = 12
 """Maximum number of rows in a layout whose grammar is not folded."""
 
 SIGNS = {
-    "joined": "the bytes of the version before",
+    "joined": "same bytes as the version before",
     "flexible": "flexible",
     "deprecated": "deprecated",
     "unstable": "unstable",
@@ -39,10 +39,10 @@ SIGNS = {
 """Meanings of the signs in the version bar."""
 
 TAGGED = "tagged fields"
-"""The part of a span's path that replaces an unknown tagged field."""
+"""The name of a section of tagged fields in the path of a span."""
 
 KAFKA = "kwire_kafka"
-"""The package that `kwire decode` reads by default."""
+"""The package that `kwire decode` uses by default."""
 _PLAIN = """\
 message = {name}.decode(bytes.fromhex("{hex}"), {version})
 data = message.encode({version})"""
@@ -95,8 +95,7 @@ class VersionView:
 class MessageView:
     """Everything that a page shows about a message. ``former`` describes how its versions differed in past releases.
     ``first`` maps API versions to the first releases that accepted them. ``errors`` maps error codes to their names.
-
-    ``names`` finds fields by their names in texts.
+    ``names`` finds the fields that texts mention.
     """
 
     message: Message
@@ -121,7 +120,7 @@ class MessageView:
 
     @cached_property
     def newest(self) -> VersionView:
-        """The newest stable version that the newest release accepts, or else the newest version."""
+        """The newest stable or deprecated version, or the newest version if there is none."""
         stable = [one for one in self.versions if one.status in ("stable", "deprecated")]
         return (stable or list(self.versions))[-1]
 
@@ -233,8 +232,10 @@ class MessageView:
     def _example(
         self, example: Example, index: Mapping[str, int], kinds: dict[str, int], shown: bool
     ) -> dict[str, object]:
-        """Return an example, or only the field of each span if the page already shows the example. There are no gaps
-        between spans. Headings have no bytes and start at -1. A name is 0 if it equals the name of the field.
+        """Return an example, or only its command and the field of each span if the page already shows the example.
+
+        Spans have no end, because there are no gaps between them. Headings, which have no bytes, start at -1. The
+        name of a span is 0 if it equals the name of its field.
         """
         found = list(fields_of_spans(example, index))
         command = self.command(example)
@@ -248,7 +249,7 @@ class MessageView:
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
-        """Return the command that decodes an example, without its bytes. A body without a header requires other
+        """Return the command that decodes an example, without the bytes. A body without a header requires other
         options."""
         kafka = self.package == KAFKA or (not self.package and bool(example.body))
         start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
@@ -279,7 +280,7 @@ def fields_of_spans(example: Example, index: Mapping[str, int]) -> Iterator[tupl
 
 
 def place_of_span(span: Span, places: Container[str]) -> str:
-    """Return the place of a span's field or of the enclosing records, or an empty string if it has no place."""
+    """Return the place of the field or records that contain a span, or an empty string if there is none."""
     parts = [part.partition("[")[0] for part in span.path.split(".") if part != TAGGED]
     while parts and ".".join(parts) not in places:
         parts.pop()

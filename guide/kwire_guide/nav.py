@@ -1,4 +1,4 @@
-"""The navigation that all pages share, and the index."""
+"""The navigation that all pages share, and the start page."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from kwirec.guide import anchor
 from kwirec.versions import runs_text
 
 HERE = (Kind.TABLE, Kind.HEADER)
-"""Small groups, which every page lists. Other groups are listed only on their own pages."""
+"""Kinds whose pages are listed on every page. Pages of other kinds are listed only within their own group."""
 
 LONG, NEAR = 24, 6
-"""Maximum number of links in a group that is listed in full, and number of links listed around a page otherwise."""
+"""Maximum number of links in a group that is listed in full, and number of links on either side of the current page
+in a longer group."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """A page in the navigation."""
+    """A link to a page in the navigation."""
 
     path: str
     title: str
@@ -32,8 +33,8 @@ class Link:
 
 @dataclass(frozen=True)
 class Links:
-    """A group of pages in the navigation. ``folder`` is the folder of the pages if their kind has several.
-    ``alone`` is true if only the group's own pages show it.
+    """A group of pages in the navigation. ``folder`` is the folder of the pages, or empty if all pages of their kind
+    are in one group. ``alone`` is true if only pages of the group show the group.
     """
 
     title: str
@@ -44,7 +45,7 @@ class Links:
 
     @property
     def listed(self) -> str:
-        """The address of the list of pages."""
+        """The address of a list of all pages in the group, or of the first page if there is no list."""
         if len(self.links) == 1 or self.kind is Kind.DOCUMENT:
             return self.links[0].path
         return "releases/index.html" if self.kind is Kind.UPGRADE else f"index.html#{anchor(self.title)}"
@@ -54,8 +55,8 @@ class Links:
         return {link.path for link in self.links}
 
     def near(self, page: Page) -> Sequence[Link]:
-        """Return the links that a page lists. In a long group, these are only the first link and the links near the
-        page.
+        """Return the links of the group that a page lists. For a long group, these are only the first link and the
+        links near the page.
         """
         at = next((number for number, link in enumerate(self.links) if link.path == page.path), 0)
         if len(self.links) <= LONG:
@@ -65,8 +66,8 @@ class Links:
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """Data that all pages share. ``counts`` has the figures on the start page with their labels. ``release`` is the
-    release that the pages describe.
+    """Data that all pages share. ``counts`` lists the figures on the start page with their labels. ``release`` is
+    shown at the top of each page.
     """
 
     title: str
@@ -89,8 +90,8 @@ class Site:
         return {kind: Links(kind.value, kind, found) for kind, found in links.items() if found}
 
     def menu(self, page: Page) -> Iterator[tuple[str, Sequence[Links]]]:
-        """Yield each kind with the groups that a page lists. Pages of any other kind form a single group. The
-        documentation has its own menu.
+        """Yield each kind with the groups that a page lists. Kinds other than the page's own form a single group.
+        Pages of the documentation have their own menu.
         """
         if page.kind is Kind.DOCUMENT:
             yield "", [Links(self.title, Kind.TABLE, [Link("index.html", self.title)])]
@@ -107,7 +108,7 @@ class Site:
 
     @cached_property
     def _groups(self) -> Mapping[str, Links]:
-        """The smallest group of each page, by path."""
+        """The group of each page, by path. Groups of folders take precedence."""
         return {link.path: links for links in self.nav for link in links.links}
 
     def group(self, page: Page) -> Links | None:
@@ -128,7 +129,7 @@ class Site:
 
 
 def navigation(pages: Sequence[Page], documentation: Sequence[Links]) -> list[Links]:
-    """Return all pages in groups, in the order of the kinds. The documentation is already grouped."""
+    """Return all pages in groups, in the order of :class:`Kind`. ``documentation`` is already grouped."""
     found: list[Links] = []
     for kind in Kind:
         of_kind = [page for page in pages if page.kind is kind]
@@ -154,7 +155,7 @@ def _links(pages: Sequence[Page]) -> list[Link]:
 
 
 def folder_title(name: str) -> str:
-    """Return the title of a folder's group."""
+    """Return the title of the group for a folder."""
     return name.replace("_", " ").replace("-", " ").capitalize()
 
 
@@ -163,7 +164,7 @@ def _key(page: Page) -> int | None:
 
 
 def _order(page: Page) -> tuple[str, int, str]:
-    """Sort messages by folder, key and name, and keep the order of other pages."""
+    """Return a sort key: folder (for internal topics), key and name of messages. Other pages keep their order."""
     if not isinstance(page, MessagePage):
         return ("", 0, "")
     return (page.folder if page.kind is Kind.TOPIC else "", *by_key(page))

@@ -130,7 +130,7 @@ class MessagePage(Page):
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template. ``content`` has its variables, and ``names`` has further names for the search."""
+    """A page with its own template. ``content`` holds the template's variables. ``names`` are search terms."""
 
     template: str
     names: Sequence[str] = ()
@@ -144,5 +144,5 @@ class OtherPage(Page):
 
 
 def table_page(path: str, title: str, template: str, **content: object) -> OtherPage:
-    """Return a page with a table. ``content`` has the variables of its template."""
+    """Return a page with a table. ``content`` holds the variables of the template."""
     return OtherPage(path=path, title=title, kind=Kind.TABLE, template=template, content=content)

@@ -17,7 +17,7 @@ from kwire_guide.kips import kip_address, split_at_kips
 from kwire_guide.rendering import visible
 
 Follow = Callable[[str], str]
-"""Maps a link in the text to its address. An empty address turns the link into plain text."""
+"""Maps the target of a link to an address on the site. An empty address turns the link into plain text."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class Prose:
-    """A page. ``about`` is the first sentence after the title, and ``names`` is the code before the first heading."""
+    """A page. ``about`` is the first sentence after the title. ``names`` lists the code before the first heading."""
 
     title: str
     about: str
@@ -44,11 +44,11 @@ class Prose:
 
 
 def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
-    """Return the page for ``markdown``. Raise ``ValueError`` if it does not begin with a title."""
+    """Return the page for ``markdown``. Raise ``ValueError`` if the text does not begin with a title."""
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "xhtmlOut": False}).enable("table")
     tokens = parser.parse(visible(markdown.replace("\r\n", "\n")))
     if not tokens or tokens[0].tag != "h1":
-        raise ValueError("begin with the title, as `# Title`")
+        raise ValueError("begin with a title, such as `# Title`")
     _name_headings(tokens)
     _follow_links(tokens, follow)
     _link_proposals(tokens)
@@ -154,7 +154,7 @@ def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
         if token.type in ("fence", "code_block"):
             draw = DRAWINGS.get(token.info.strip(), _code)
             token = Token("html_block", "", 0, content=draw(token.content))
-        if token.attrs.pop("style", None) == "text-align:right":  # pages forbid inline styles
+        if token.attrs.pop("style", None) == "text-align:right":  # the pages' security policy forbids inline styles
             token.attrSet("class", "number")
         found.append(token)
         if token.type == "table_close":

@@ -12,10 +12,10 @@ from kwirec.lowering import Layouts
 
 
 def unexplained(schema: Schema, layouts: Layouts, kips: Kips) -> Iterator[tuple[str, int]]:
-    """Yield the messages and versions that lack a reason.
+    """Yield each message and version without an explanation.
 
-    A remark in the definition counts as a reason. A proposal is enough if it changed the bytes of the version. The
-    first version of a message needs no reason.
+    A remark about the version in the definition explains it, and so does a proposal if the bytes changed. The first
+    version of a message needs no explanation.
     """
     for message in schema.messages:
         by_version = layouts.by_message[message.name]

@@ -27,7 +27,7 @@ SECTIONS: Mapping[str, Callable[[ApiChange], str]] = {
 def release_pages(
     history: History, releases: Releases, pages: Sequence[MessagePage], product: str, release_kips: ReleaseKips
 ) -> Iterator[OtherPage]:
-    """Yield ``releases/index.html`` and each ``releases/RELEASE.html``, or nothing without releases."""
+    """Yield ``releases/index.html`` and each ``releases/RELEASE.html``, or nothing if there are no releases."""
     if not releases.names:
         return
     by_key = {page.key: page for page in pages if page.kind is Kind.API}
@@ -76,8 +76,8 @@ def _about(sections: Sequence[tuple[str, Sequence[Mapping[str, object]]]]) -> It
 def _kips(
     upgrade: Upgrade, by_key: Mapping[int | None, MessagePage], told: Mapping[int, str]
 ) -> Iterator[tuple[int, str, Sequence[tuple[str, str]]]]:
-    """Yield the number of each proposal in a release, its changes, and links to its new or newly stable versions.
-    Proposals that changed the release itself come first.
+    """Yield each proposal in a release: its number, what it changed, and links to its new or newly stable versions.
+    Proposals listed in ``told`` come first.
     """
     found: dict[int, dict[str, str]] = {number: {} for number in sorted(told)}
     for one in upgrade.changes:
@@ -100,7 +100,7 @@ def _table(
     history: History, shown: Sequence[Upgrade], by_key: Mapping[int | None, MessagePage]
 ) -> Mapping[str, object]:
     """Return the variables of the table: the releases with pages, newest first, and the accepted versions of each API
-    in each decisive release.
+    in the last release of each major line and in each release that dropped versions.
     """
     listed = [(short(one.release), f"{one.release}.html", _summary(one)) for one in reversed(shown)]
     apis = negotiations(history)
@@ -150,8 +150,8 @@ def _sections(
 
 
 def _details(page: MessagePage | None, change: ApiChange) -> Iterator[tuple[str, str, Sequence[int]]]:
-    """Yield the request and response changes in the new versions of an API, with a link to the comparison and the
-    proposals.
+    """Yield the changes to the request and response in each new version of an API, with a link to the comparison and
+    with the proposals.
     """
     for view in page.messages if page else ():
         added = set(_numbers(change.added))

@@ -35,7 +35,7 @@ class Grid:
 @dataclass(frozen=True)
 class ApiChange:
     """The changes to an API in a release: versions that were ``added``, ``removed`` or ``deprecated``, and versions
-    that became ``stable`` or ``unstable``. All are ranges as text, or empty.
+    that became ``stable`` or ``unstable``. Each of these attributes holds ranges as text, or is empty.
     """
 
     key: int
@@ -51,7 +51,7 @@ class ApiChange:
 
 @dataclass(frozen=True)
 class Upgrade:
-    """A release with its changes since the previous release, which is ``None`` for the oldest release."""
+    """A release and its changes since the release ``before``, which is ``None`` for the oldest release."""
 
     release: str
     before: str | None

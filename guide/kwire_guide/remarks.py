@@ -35,7 +35,7 @@ def remarks(message: MessageDecl, versions: Collection[int]) -> Mapping[int, Seq
 
 
 def statements(paragraphs: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Yield the remarks in the paragraphs of ``lines``."""
+    """Yield the remarks in ``paragraphs``."""
     for paragraph in paragraphs:
         statement = ""
         for sentence in _SENTENCE.split(" ".join(paragraph)):
@@ -48,7 +48,7 @@ def statements(paragraphs: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def _lines(message: MessageDecl) -> Iterator[str]:
-    """Yield all comments of a definition, with an empty line between comments of different nodes."""
+    """Yield all comments of a definition, with an empty line between comments of different declarations."""
     for line in message.comment.split("\n"):
         yield from comment_text(line.strip()).split("\n")
     for node in _nodes(message):
@@ -66,7 +66,7 @@ def _nodes(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[Comment
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[Sequence[str]]:
-    """Yield the paragraphs, without lists or the words with a colon that introduce them."""
+    """Yield the paragraphs without lists and without the sentences with a colon that introduce lists."""
     paragraph: list[str] = []
     is_list = False
     for line in (" ".join(text.split()) for text in lines):

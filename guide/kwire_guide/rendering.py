@@ -1,7 +1,7 @@
 """Renders pages.
 
-All texts come from definitions or recorded bytes, so they are untrusted. Jinja escapes HTML. Before that, characters
-that a browser would interpret or hide, such as control and direction characters, are replaced.
+All texts come from definitions or recorded bytes and are untrusted. Characters that a browser would interpret or
+hide, such as control and direction characters, are replaced before Jinja escapes HTML.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def embedded(text: str) -> Markup:
 
 @lru_cache(4096)
 def breakable(name: str, width: int = 12) -> Markup:
-    """Return a name. If it is longer than ``width``, browsers may break it between its words."""
+    """Return a name. If the name is longer than ``width``, browsers may break it between its words."""
     words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[_.])", visible(name)) if len(name) > width else [visible(name)]
     return Markup("<wbr>").join(words)
 

@@ -1,8 +1,8 @@
 """A layout as rows, one per field in the order of the grammar. All views of a version use these rows.
 
 A row identifies its field by a *place*, such as ``topics.partitions.fetch_offset``. A place lists the attributes of
-generated classes from the message to the field, without indexes. It is the anchor of the field on its page, and
-identifies the same field in all versions.
+generated classes from the message to the field, without indexes. A field has the same place in all versions. The
+place is also the anchor of the field on the message's page.
 """
 
 from __future__ import annotations

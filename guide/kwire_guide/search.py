@@ -71,7 +71,7 @@ def _messages(pages: Sequence[MessagePage]) -> Iterator[Entry]:
 
 def _fields(pages: Sequence[MessagePage]) -> Iterator[tuple[str, tuple[str, Sequence[tuple[str, str, str]]]]]:
     """Yield each message's anchor prefix, its name, and the place, former names and description of each field. The
-    script turns these into entries.
+    search script makes an entry of each field.
     """
     for page in pages:
         for view in page.messages:
@@ -145,7 +145,7 @@ def _parts(release: str) -> Iterator[str]:
 
 
 def _kips(inputs: Inputs, pages: Sequence[MessagePage]) -> Iterator[Entry]:
-    """Yield an entry for every proposal, with its versions and its changes in releases."""
+    """Yield an entry for every proposal, with its versions and its changes to releases."""
     found: dict[int, dict[str, list[int]]] = {}
     for page in pages:
         for view in page.messages:

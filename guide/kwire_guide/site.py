@@ -53,8 +53,8 @@ def write_site(
 ) -> Generated:
     """Write the guide to the folder ``out``. With ``check``, only report the files that would change.
 
-    Raises ``OSError`` or ``ValueError`` for unreadable or malformed files next to the definitions, and
-    :class:`~kwirec.driver.OutputNotGeneratedError` as :func:`kwirec.driver.generate` does.
+    Raise ``OSError`` or ``ValueError`` for an unreadable or malformed file next to the definitions. Raise
+    :class:`~kwirec.driver.OutputNotGeneratedError` if ``out`` contains files that kwirec did not write.
     """
     inputs = read_inputs(loaded, paths, title=title, package=package, docs=docs, url=url, release=release)
     layouts = inputs.layouts

@@ -17,7 +17,7 @@ Synonyms = Mapping[str, str]
 
 
 def read_synonyms(paths: Iterable[Path]) -> Synonyms:
-    """Return the synonyms of all folders. Raise ``ValueError``, which names the file and line."""
+    """Return the synonyms of all folders. Raise ``ValueError`` with the file name and number of an invalid line."""
     found: dict[str, str] = {}
     for file in (path / "guide" / FILE for path in paths if (path / "guide" / FILE).is_file()):
         for number, line in enumerate(read_regular(file).decode("utf-8", "replace").splitlines(), 1):

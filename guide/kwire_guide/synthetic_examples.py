@@ -13,11 +13,11 @@ from kwire.uuids import Uuid
 from kwire_rules import SIZES
 
 LONGEST = 12
-"""Maximum length of a generated string in characters."""
+"""Maximum length of a generated string, in characters."""
 
 
 def synthetic_bytes(cls: type[Message], version: int, given: Mapping[str, int | str] | None = None) -> bytes:
-    """Return the bytes of a message. ``given`` sets top-level fields, which headers require."""
+    """Return the bytes of a message. ``given`` maps top-level fields to values, as headers require."""
     message: Message = _Values(version).of(cls)
     for field in present_fields(cls, version):
         if given and field.defined_name in given:

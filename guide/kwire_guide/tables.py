@@ -12,11 +12,11 @@ from kwirec.merge.history import release_key
 
 NOTES = (
     ("formerly", "formerly …", "An earlier name of the field. The bytes did not change."),
-    ("entity", "id of …, name of …", "The kind of thing that the value names. Fields of one kind have equal values."),
+    ("entity", "id of …, name of …", "What the value identifies. Fields with the same note can be compared."),
     ("ignorable", "ignorable", "A writer leaves the field out of versions that lack it, whatever its value. "
      "Without this note, a value other than the default cannot be written in such versions."),
     ("map-key", "map key", "Each element of the array has a different value in this field."),
-    ("since", "since 3.7.0", "The first release that knows this tagged field. Older peers skip it."),
+    ("since", "since 3.7.0", "The first release that knows this tagged field. Peers of older releases skip it."),
     ("tag", "tag 0", "The field is in the tagged fields at the end of its struct, if its value is not the default."),
     ("null", "null since 12", "Older versions cannot write null for this field."),
 )  # fmt: skip
@@ -26,8 +26,8 @@ NOTES = (
 def table_pages(
     schema: Schema, errors: Sequence[ErrorDecl], pages: Sequence[MessagePage], releases: Container[str] = ()
 ) -> Iterator[OtherPage]:
-    """Yield the page of types, and the pages of errors and enums if any exist. ``releases`` are releases with
-    pages.
+    """Yield the page of types, and the pages of errors and enums if any exist. ``releases`` contains the
+    releases that have pages.
     """
     types, varints = list(type_rows()), list(varint_rows())
     yield table_page("types.html", "Types", "types.html.jinja", types=types, varints=varints, notes=NOTES)

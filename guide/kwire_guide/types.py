@@ -16,7 +16,7 @@ from kwire_rules import CODES, INTEGER_RANGES, SIZES
 
 @dataclass(frozen=True)
 class TypeRow:
-    """A type. ``examples`` are values with their bytes in hex."""
+    """A type. ``examples`` lists values with their bytes in hex."""
 
     name: str
     size: str
@@ -25,7 +25,7 @@ class TypeRow:
 
 
 def type_rows() -> Iterator[TypeRow]:
-    """Yield all types under their names in grammars."""
+    """Yield all types, with their names in grammars."""
     yield TypeRow(
         "BOOLEAN",
         "1",
@@ -61,7 +61,7 @@ def type_rows() -> Iterator[TypeRow]:
     yield TypeRow(
         "RECORDS",
         "as BYTES",
-        "Bytes that hold record batches or, in old versions, message sets. It has the same four forms as BYTES.",
+        "Bytes that hold record batches or, in old versions, message sets. RECORDS has the same four forms as BYTES.",
         (),
     )
     arrays = ("[1, 2] of INT8", 2, "01 02"), ("[]", 0, "")
@@ -70,14 +70,15 @@ def type_rows() -> Iterator[TypeRow]:
     yield TypeRow(
         "NULLABLE_STRUCT",
         "1+",
-        "An INT8 of -1 for null, or of 1 before the struct. In a tagged field, an UNSIGNED_VARINT, with 0 for null.",
+        "An INT8 of -1 for null, or of 1 before the struct. A tagged field has an UNSIGNED_VARINT, with 0 for null.",
         (("null", "ff"),),
     )
     yield TypeRow(
         "TAG_BUFFER",
         "1+",
-        "The number of tagged fields as an UNSIGNED_VARINT, then the fields in order of their tags. Each consists of "
-        "a tag and a size in bytes as UNSIGNED_VARINTs, and the value. Fields with default values are left out.",
+        "The number of tagged fields as an UNSIGNED_VARINT, then the fields in order of their tags. Each field "
+        "consists of a tag and a size in bytes as UNSIGNED_VARINTs, and the value. Fields with default values are "
+        "left out.",
         (("none", "00"), ("tag 0: INT16 5", "01 00 02 0005")),
     )
 
