@@ -1,1 +1,1 @@
-"""Benchmarks. They report ratios, because machines differ. docs/decisions/ contains the conclusions."""
+"""Benchmarks, which report ratios because machines differ. The conclusions are in docs/decisions/."""

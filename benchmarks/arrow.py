@@ -2,10 +2,11 @@
 
 ``python -m benchmarks.arrow [--rounds N] [--only TEXT]``. For a compiled build, put its folder on PYTHONPATH.
 
-"bytes" is ``Columns.decode``, and "two" is ``Columns.decode`` with only two top-level columns. "columns" is
-``Columns.array`` on decoded messages. "rows" is hand-written code that passes nested dicts to ``pyarrow.array``. The
-last columns divide each time by the decoding time. The benchmark first checks that all methods return the same array,
-and that the array converts back to the messages. The exit code is 1 if columns are slower than decoding.
+"decode" decodes the messages into objects. "columns" is ``Columns.array`` on decoded messages. "bytes" is
+``Columns.decode``, and "two" is ``Columns.decode`` with only two top-level columns. "rows" is hand-written code that
+passes nested dicts to ``pyarrow.array``. The last columns of the table divide each time by the time of "decode". The
+benchmark first checks that all methods return the same array, and that the array converts back to the messages. The
+exit code is 1 if "columns" is slower than "decode".
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from kwire_kafka.arrow import ARROW
 
 MANY = 200
 AT_ONCE = {"MetadataResponse": (1, 10)}
-"""Numbers of messages per call to measure, by message name. The default is ``MANY``."""
+"""Numbers of messages per measured call, by message name. The default is ``MANY``."""
 
 DECODE, COLUMNS, ROWS, WIRE, TWO = "decode", "columns", "rows", "bytes", "two"
 COMPARED = (COLUMNS, ROWS, WIRE, TWO)
@@ -38,7 +39,7 @@ RECORDS, START = 100_000, 1_700_000_000_000
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--rounds", type=int, default=10)
-    options.add_argument("--only", default="", help="measure only samples whose titles contain this text")
+    options.add_argument("--only", default="", help="text in the titles of the samples (default: all)")
     given = options.parse_args()
     samples = [sample for sample in SAMPLES if given.only.lower() in sample.title.lower()]
     times = {
@@ -69,7 +70,7 @@ def measure(sample: Sample, count: int, rounds: int) -> dict[str, float]:
 
 
 def rows(columns: Columns, messages: list[Any], version: int) -> pa.Array:
-    """Return an array that is built from dicts of the version's fields, without ``Columns``."""
+    """Return an array that ``pyarrow.array`` builds from dicts of the version's fields."""
     return pa.array([as_dict(message, version) for message in messages], columns.type)
 
 
@@ -90,7 +91,7 @@ def check(columns: Columns, messages: list[Any], version: int) -> None:
 
 
 def records(rounds: int) -> str:
-    """Return a table of MB per second for uncompressed batches, each with 130 records of 120 bytes."""
+    """Return a table of speeds in MB per second for uncompressed batches, each with 130 records of 120 bytes."""
     noise = random.Random(1)
     rows = [Record(b"key-%d" % each, noise.randbytes(100), (), START + each, each) for each in range(RECORDS)]
     data = b"".join(encode_batch(rows[first : first + 130]) for first in range(0, RECORDS, 130))

@@ -1,10 +1,11 @@
-"""Measures how fast captures are read into pieces: µs per packet, packets and MB per second on one core.
+"""Measures how fast captures are read: microseconds per packet, and packets and MB per second, on one core.
 
 ``python -m benchmarks.capture [--packets N] [--size BYTES] [--rounds N]``
 
-The reader reassembles ``own`` packets and skips ``foreign`` packets, which belong to another share. ``half`` contains
-equal numbers of both. For comparison, other libraries, if installed, parse the same file down to the TCP packets,
-without reassembling them. The benchmark measures processor time, so other programs hardly affect it.
+In ``own``, the reader reassembles all connections. In ``foreign``, the reader skips all packets because of their
+ports. In ``half``, the reader skips half of the connections, as one of two processes does. For comparison, dpkt and
+scapy, if installed, parse the packets of the same file without reassembling connections. The benchmark measures
+processor time, which other programs hardly affect.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Call = Callable[[], Iterable[object]]
 
 CONNECTIONS = 64
 NOBODY = 1
-"""Port that no connection uses, so that all packets are foreign."""
+"""A port that no connection uses, so that the reader skips all packets."""
 
 
 def main() -> None:
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 def traffic(count: int, size: int) -> list[TcpPacket]:
-    """Return packets of alternating connections, which contain requests, responses and acknowledgements."""
+    """Return the packets of connections whose client and server take turns sending data."""
     turns = max(count // CONNECTIONS, 2)
     data = bytes(size)
     talks = [
@@ -63,7 +64,7 @@ def traffic(count: int, size: int) -> list[TcpPacket]:
 
 
 def cases(folder: Path, made: list[TcpPacket]) -> Iterator[tuple[str, int, Call]]:
-    """Yield the name and bytes of each case, and a function that returns the items to be counted."""
+    """Yield the name and the size in bytes of each case, and a function that returns the packets or pieces."""
     plain, blocks = write_pcap(folder / "a.pcap", made), write_pcapng(folder / "a.pcapng", made)
     poor = write_pcap(folder / "b.pcap", disturbed(made, seed=1, loss=0.05, duplication=0.05, reordering=0.05))
     data = plain.read_bytes()
@@ -73,7 +74,7 @@ def cases(folder: Path, made: list[TcpPacket]) -> Iterator[tuple[str, int, Call]
         yield f"{name}, own", size, partial(read_pieces, files)
         yield f"{name}, half", size, partial(read_pieces, files, share=(0, 2))
         yield f"{name}, foreign", size, partial(read_pieces, files, ports=[NOBODY])
-    yield "pcap, own, 5 % lost, doubled and late", poor.stat().st_size, partial(read_pieces, [str(poor)])
+    yield "pcap, own, 5 % lost, 5 % doubled, 5 % late", poor.stat().st_size, partial(read_pieces, [str(poor)])
     for name, compressed in ("gzip", gzip.compress(data, 1)), ("zstd", zstandard.compress(data)):
         path = folder / name
         path.write_bytes(compressed)
@@ -92,7 +93,7 @@ def dpkt_packets(path: Path) -> Iterator[object]:
 
 
 def measured(call: Call, count: int, rounds: int, size: int) -> list[str]:
-    """Return the best round as µs per packet, packets per second and MB per second."""
+    """Return the figures of the fastest round: microseconds per packet, packets per second, and MB per second."""
     best = min(seconds(call) for _ in range(rounds))
     return [f"{best / count * 1e6:.2f}", f"{count / best:,.0f}", f"{size / best / 1e6:,.0f}"]
 

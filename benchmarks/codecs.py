@@ -1,10 +1,10 @@
-"""Compares kwire with kafka-python and kio. All libraries decode and encode the same bytes in one run.
+"""Compares the speed of kwire, kafka-python and kio at decoding and encoding the same bytes.
 
 ``python -m benchmarks.codecs [--native FOLDER] [--rounds N] [--json FILE]``
 
 The libraries take turns in each round, and the fastest round counts. A column "A / B" divides the time of A by the
-time of B. If the ratio is above 1, B is faster. ``benchmarks.native`` makes the compiled build. Without ``--native``,
-a build in ``build/native`` is used.
+time of B. If the ratio is above 1, B is faster. ``--native`` names the folder of a compiled build from
+``benchmarks.native``. The default is ``build/native``, if that exists.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--native", type=Path, help="folder of a compiled build")
     options.add_argument("--rounds", type=int, default=30)
-    options.add_argument("--only", default="", help="measure only samples whose titles contain this text")
-    options.add_argument("--json", type=Path, help="also write the figures to this file")
+    options.add_argument("--only", default="", help="text in the titles of the samples (default: all)")
+    options.add_argument("--json", type=Path, help="JSON file to which the figures are also written")
     given = options.parse_args()
     native = given.native or (BUILT if BUILT.is_dir() else None)
     samples = [sample for sample in SAMPLES if given.only.lower() in sample.title.lower()]
@@ -65,7 +65,7 @@ def measure(samples: Sequence[Sample], native: Path | None, rounds: int) -> Time
 
 @contextmanager
 def own_imports(folder: Path) -> Iterator[None]:
-    """Import kwire from ``folder``, separately from the kwire that is already imported."""
+    """Import kwire from ``folder`` during the ``with`` block, apart from the kwire that is already imported."""
     kept = {name: sys.modules.pop(name) for name in list(sys.modules) if name.split(".")[0].startswith("kwire")}
     sys.path.insert(0, str(folder))
     try:
@@ -117,7 +117,7 @@ def ours(label: str, module: ModuleType, sample: Sample, data: bytes) -> Codec:
 
 
 def report(times: Times) -> str:
-    """Return one table per direction, with the times, and the ratios of the other libraries to kwire."""
+    """Return a table of times for decoding and one for encoding, with the ratios of other libraries to kwire."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     pairs = [(peer, own) for own in (INTERPRETED, COMPILED) for peer in ("kafka-python", "kio") if own in libraries]
     parts = [environment()]

@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.compiler [--rounds N] [--json FILE]``
 
-It copies the definitions to a temporary folder and runs the command as a user would. The tables show elapsed seconds,
-and processor seconds of all processes. Processor seconds predict the time on a busy machine or a single core.
+The benchmark copies the definitions to a temporary folder and runs ``kwirec generate`` as a user would. The table
+shows elapsed seconds, and the processor seconds of all processes. Processor seconds predict the time on a busy
+machine or a single core.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def main() -> None:
 
 
 def measure(folder: Path, rounds: int) -> tuple[dict[str, Seconds], int]:
-    """Return the times by kind of generation, and the size of the generated Python files."""
+    """Return the times by kind of generation, and the size of the generated Python files in bytes."""
     definitions, out = folder / "definitions", folder / "out"
     shutil.copytree(DEFINITIONS, definitions)
     cold = generate(definitions, out)
@@ -66,7 +67,7 @@ def measure(folder: Path, rounds: int) -> tuple[dict[str, Seconds], int]:
 
 
 def generate(definitions: Path, out: Path) -> Seconds:
-    """Run the command once, and return its times."""
+    """Run ``kwirec generate`` once, and return its times."""
     command = [sys.executable, "-c", COMMAND, "generate", str(definitions), "--package", PACKAGE, "--out", str(out)]
     before, start = _processor(), time.perf_counter()
     subprocess.run([*command, "--quiet"], check=True, capture_output=True)
@@ -79,7 +80,7 @@ def _processor() -> float:
 
 
 def change_one(definitions: Path, number: int) -> None:
-    """Change a description in the definition of the Fetch request. Together with its response, it is the largest."""
+    """Change a description in the definition of the Fetch request, one of the largest messages."""
     path = next(definitions.rglob("FetchRequest.json"))
     text, changes = re.subn(r'("about": ")', rf"\g<1>Edit {number}. ", path.read_text("utf-8"), count=1)
     if not changes:

@@ -1,8 +1,8 @@
 """Measures ``kwire_testing.FakeBroker``: startup, many brokers, and a comparison with librdkafka's mock cluster.
 
-Each result consists of the elapsed time, and the CPU time of all threads in this process. confluent-kafka's clients
-run in this process, as in a test. ``--brokers 10000`` also starts and stops 10,000 brokers, and counts the remaining
-files and threads.
+Each result consists of the elapsed time, and the CPU time of all threads in this process. The clients from
+confluent-kafka run in this process, as in a test. ``--brokers 10000`` also starts and stops 10,000 brokers, and
+counts the files and threads that remain.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOGETHER = 100
 
 
 def timed(what: Callable[[], object]) -> tuple[float, float]:
-    """Return elapsed seconds and CPU seconds."""
+    """Call a function, and return the elapsed seconds and the CPU seconds."""
     clock, cpu = time.perf_counter(), time.process_time()
     what()
     return time.perf_counter() - clock, time.process_time() - cpu
@@ -61,14 +61,14 @@ def blocking(count: int) -> None:
 
 
 def left() -> dict[str, int]:
-    """Return the number of resources of each kind that a broker could leave in this process after it stops."""
+    """Return this process's numbers of threads and files, and its peak memory, to show what stopped brokers leave."""
     gc.collect()
     files, memory = len([*Path("/proc/self/fd").iterdir()]), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     return {"threads": threading.active_count(), "files and sockets": files, "MiB at most": memory}
 
 
 async def started_and_stopped(count: int) -> int:
-    """Start and stop brokers with one client each, and return the number of remaining tasks."""
+    """Start and stop brokers with one client each, and return the number of asyncio tasks that remain."""
     for _ in range(count):
         await first_answer()
     return len(asyncio.all_tasks()) - 1
@@ -98,7 +98,7 @@ def consumed(servers: str, count: int) -> None:
 
 @contextmanager
 def mock_cluster() -> Iterator[str]:
-    """Run librdkafka's mock cluster, which exists as long as its client."""
+    """Run librdkafka's mock cluster, which exists as long as the client that creates it."""
     from confluent_kafka import Producer
 
     owner = Producer({"test.mock.num.brokers": 1, "bootstrap.servers": "ignored"})
@@ -115,7 +115,7 @@ def fake_broker() -> Iterator[str]:
 
 
 def beside_the_mock_cluster(count: int, rounds: int) -> None:
-    """Print the best of several rounds for both the mock cluster and the fake broker."""
+    """Print the fastest of several rounds for the mock cluster and for the fake broker."""
     for name, running in (("mock cluster", mock_cluster), ("FakeBroker", fake_broker)):
         found = []
         for _ in range(rounds):
@@ -133,14 +133,19 @@ def show(what: str, seconds: tuple[float, float]) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the benchmark, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=40_000, help="The mock cluster keeps 5 MB per partition.")
+    parser.add_argument(
+        "--records",
+        type=int,
+        default=40_000,
+        help="Number of records. The mock cluster keeps only 5 MB per partition.",
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--brokers", type=int, default=0, help="Number of brokers to start and stop in turn.")
     options = parser.parse_args(arguments)
     print(f"{'':60} {'ms':>9} {'CPU ms':>9}")
     clock, cpu = zip(*(timed(lambda: asyncio.run(first_answer())) for _ in range(30)), strict=True)
-    show("start to first answered request, median of 30", (statistics.median(clock), statistics.median(cpu)))
-    show(f"{TOGETHER} brokers, each with an answered request", timed(lambda: asyncio.run(many(TOGETHER))))
+    show("start to first response, median of 30", (statistics.median(clock), statistics.median(cpu)))
+    show(f"{TOGETHER} brokers, each with a response", timed(lambda: asyncio.run(many(TOGETHER))))
     beside_the_mock_cluster(options.records, options.rounds)
     if options.brokers:
         before = left()

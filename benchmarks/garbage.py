@@ -2,13 +2,13 @@
 
 ``python -m benchmarks.garbage [--megabytes N] [--rounds N] [--only NAME...] [--connections N]``
 
-Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` counts the bytes of the
-file. ``us per packet`` counts its packets, which matters if a packet contains only one byte. ``held`` is the peak
-memory that Python allocated, in MB. Time is processor time. Memory is measured in a separate run.
+Each case is a capture file that is read into the columns that ``clients`` needs. ``MB per s`` refers to the size of
+the file. ``us per packet`` is the better measure for packets of only one byte. ``held MB`` is the peak memory that
+Python allocated. All times are processor times. Memory is measured in a separate run.
 
-With ``--connections N``, such as 100000, the benchmark instead reads captures of N connections, each with ``kwire
-clients --engine local`` in its own process. It prints the peak memory of the process, as reported by the system, and
-the output of the command.
+With ``--connections N``, such as 100000, the benchmark instead reads captures of up to N connections, each with
+``kwire clients --engine local`` in a separate process. The table shows the peak memory of each process, as reported
+by the system, and the summary that the command prints.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 WARM = 200_000
-"""Number of bytes of traffic to read first, so that all imports are done before the measurement."""
+"""Bytes of traffic to read before the measurement, so that all modules have been imported."""
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ def data(size: int) -> Talks:
 
 
 def late(make: Callable[[int], Talks]) -> Callable[[int], Talks]:
-    """Return connections whose beginning was not captured. They start in the middle of a segment."""
+    """Return connections that were captured from the middle of a segment, without their beginning."""
 
     def made(size: int) -> Talks:
         return [
@@ -123,12 +123,12 @@ def numbered(talks: Talks) -> Talks:
 
 
 def one_sided(talks: Talks) -> Talks:
-    """Return only the clients' bytes, as if the other direction was not captured."""
+    """Return only the clients' bytes, as if the brokers' bytes had not been captured."""
     return numbered([Conversation([one for one in talk.segments if one[0] == CLIENT]) for talk in talks])
 
 
 def in_turn(size: int, chunk: Chunk) -> Talks:
-    """Return connections whose two sides take turns sending chunks."""
+    """Return connections whose client and broker take turns sending chunks."""
 
     def segments(seed: int) -> Iterator[Segment]:
         some = random.Random(seed)
@@ -163,7 +163,7 @@ def tls_record(some: random.Random) -> bytes:
 
 
 def plausible(some: random.Random) -> bytes:
-    """Return frames of known APIs and versions with random bodies."""
+    """Return frames with a known API and version, and with random bodies."""
     return b"".join(
         frame(b"\0\x03\0\x0c" + number.to_bytes(4, "big") + b"\0\4test\0" + some.randbytes(600))
         for number in range(14)
@@ -181,7 +181,7 @@ def wrong_at_the_end(some: random.Random) -> bytes:
 
 
 def large_claims(some: random.Random) -> bytes:
-    """Return data with a header every few bytes. Each header claims a frame of 60 kB."""
+    """Return data with a request header every few bytes, each of which claims to start a frame of 60 kB."""
     return b"".join(
         (60000 + number).to_bytes(4, "big") + b"\0\x03\0\x0c" + some.randbytes(4) + b"\0\4test\0"
         for number in range(400)
@@ -189,7 +189,7 @@ def large_claims(some: random.Random) -> bytes:
 
 
 def overlapping(some: random.Random) -> bytes:
-    """Return nested frames. Each claims all following bytes, so all frames end at the same position."""
+    """Return nested frames, each of which claims all following bytes, so that all end at the same position."""
     return b"".join(
         (8000 - 20 * number).to_bytes(4, "big") + b"\0\0\0\x09" + some.randbytes(4) + b"\0\4test\0\0\0"
         for number in range(400)
@@ -220,7 +220,7 @@ CASES: dict[str, tuple[Callable[[int], Talks], bool, int]] = {
     "one byte: undecodable": (begun(plausible), True, 1),
     "one byte: large claims": (lambda size: in_turn(size, large_claims), False, 1),
 }
-"""For each capture, its content, whether it includes handshakes, and the number of bytes per packet."""
+"""For each capture: a function that makes the traffic, whether to include handshakes, and the bytes per packet."""
 
 
 READ = """
@@ -232,11 +232,11 @@ finally:
     peak = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
     print(time.process_time(), peak.split()[1])
 """
-"""Program that runs a command, and prints its CPU seconds and its memory in kB, as reported by Linux."""
+"""A program that runs a command of kwire, and prints its CPU seconds and its peak memory in kB."""
 
 
 def many(count: int, only: Sequence[str]) -> str:
-    """Return a table of the time and memory needed to read captures of up to ``count`` connections."""
+    """Return a table of the time and memory for reading captures of up to ``count`` connections."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "capture.pcap", Path(folder) / "out"
@@ -269,7 +269,7 @@ def short(count: int) -> Iterator[TcpPacket]:
 
 
 def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
-    """Yield packets of connections that are open from beginning to end, and that take turns sending requests."""
+    """Yield packets of connections that are all open at the same time and take turns sending requests."""
     talks = [of(number, [part for turn in range(turns) for part in exchange(turn)]) for number in range(count)]
     yield from (packet for talk in talks for packet in islice(talk, 3))
     for _ in range(turns):
@@ -277,7 +277,7 @@ def open_at_once(count: int, turns: int = 3) -> Iterator[TcpPacket]:
 
 
 def unfinished(count: int) -> Iterator[TcpPacket]:
-    """Yield packets of open connections. Each sends the beginning of a 50 MB request in two packets."""
+    """Yield packets of open connections, each of which sends the beginning of a 50 MB request in two packets."""
     begun = (50_000_000).to_bytes(4, "big") + exchange(0)[0][2][4:]
     talks = [of(number, [(CLIENT, 0.0, begun.ljust(2 * SEGMENT, b"\1"))]) for number in range(count)]
     for length in (4, 1):
@@ -285,7 +285,7 @@ def unfinished(count: int) -> Iterator[TcpPacket]:
 
 
 def strays(count: int) -> Iterator[TcpPacket]:
-    """Yield single packets without handshakes on unknown ports. They alternately contain a request and noise."""
+    """Yield single packets without handshakes on unknown ports, which alternately contain noise and a request."""
     some = random.Random(1)
     for number in range(count):
         data = exchange(number)[0][2] if number % 2 else some.randbytes(100)
@@ -296,7 +296,7 @@ def strays(count: int) -> Iterator[TcpPacket]:
 def of(
     number: int, segments: Sequence[Segment], server: Peer = BROKER, pace: float = 200, **how: Any
 ) -> Iterator[TcpPacket]:
-    """Return the packets of a connection. A thousand clients use the same port, a millisecond apart."""
+    """Return the packets of a connection. Connections start a millisecond apart, and 1000 of them share a port."""
     client = Peer(f"10.1.{number % 1000 >> 8}.{number % 1000 & 255}", 1024 + number // 1000)
     at = number / 1000
     made = packets(

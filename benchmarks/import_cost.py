@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.import_cost [--runs N] [--json FILE]``
 
-Each line is the time of a separate process from start to exit, minus the time of a bare interpreter. Bytecode is
-cached in a separate folder, as for an installed package. Processes take turns, and the fastest of many runs counts.
+Each line shows the time of a separate process from start to exit, minus the time of a bare interpreter. Bytecode is
+cached in a separate folder, as for an installed package. The programs take turns. The table shows the minimum and
+the median of many runs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ KIO = (
 
 
 def programs(built: Path = BUILT) -> dict[str, tuple[str, Sequence[Path]]]:
-    """Return the programs to run, by name, and the folders that they import from."""
+    """Return the programs to run, by name, each with the folders from which it imports kwire."""
     found: dict[str, tuple[str, Sequence[Path]]] = {
         "bare interpreter": ("pass", FOLDERS),
         "import kwire_kafka": ("import kwire_kafka", FOLDERS),
@@ -72,7 +73,7 @@ def main() -> None:
 
 
 def measure(runs: int) -> dict[str, tuple[float, float]]:
-    """Print the tables. Return the minimum and median milliseconds above a bare interpreter."""
+    """Print the tables. Return the minimum and median time of each program beyond a bare interpreter, in ms."""
     chosen = programs()
     times: dict[str, list[float]] = {name: [] for name in chosen}
     for program, folders in chosen.values():
@@ -92,7 +93,7 @@ def measure(runs: int) -> dict[str, tuple[float, float]]:
             ["ms above it", "minimum", "median"], [[name, f"{a:.1f}", f"{b:.1f}"] for name, (a, b) in figures.items()]
         )
     )
-    print("\nwhere kwire's goes, µs by module:")
+    print("\ntime of kwire in µs, by module:")
     print(table(["module", "own", "with what it imports"], breakdown(FIRST.format(API_VERSIONS))))
     return figures
 
@@ -105,7 +106,7 @@ def run(program: str, folders: Sequence[Path]) -> float:
 
 
 def breakdown(program: str) -> list[list[str]]:
-    """Return the costliest imports beyond a bare interpreter as module, own µs and total µs, in descending order."""
+    """Return the slowest imports of a program, slowest first: module, and own and total time in microseconds."""
     command = [sys.executable, "-X", "importtime", "-c"]
     seen = {row[0] for row in _import_times([*command, "pass"])}
     best: dict[str, tuple[int, int]] = {}

@@ -1,9 +1,10 @@
-"""Measures the memory needed to read log segments. It must not grow with the size of the segments.
+"""Measures whether the memory for reading log segments grows with the number of segments.
 
 ``python -m benchmarks.log_memory [--size BYTES] [--segment BYTES] [--codec N]``
 
 The benchmark writes segments of a topic to a temporary folder, reads all their records, and prints the peak resident
-memory after the first and the last segment. The exit code is 1 if the peak grew by more than a window.
+memory after the first and the last segment. The exit code is 1 if the peak grew by more than
+:data:`kwire.logs.window.WINDOW`.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--size", type=int, default=1 << 30, help="total bytes in all segments")
     options.add_argument("--segment", type=int, default=1 << 26, help="bytes in one segment")
-    options.add_argument("--codec", type=int, default=0, help="0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
+    options.add_argument("--codec", type=int, default=0, help="codec: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_log(Path(folder) / "measured-0", given.size, given.segment, given.codec)
@@ -35,7 +36,7 @@ def main() -> None:
 
 
 def write_log(folder: Path, size: int, segment: int, codec: int) -> None:
-    """Write segments of batches that differ only in their offsets, which the checksum does not cover."""
+    """Write segments whose batches differ only in their offsets, which the checksum does not cover."""
     folder.mkdir()
     records = [Record(b"key%d" % number, b"value%d " % number * 8, timestamp=number) for number in range(RECORDS)]
     batch = encode_batch(records, codec=codec)

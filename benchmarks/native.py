@@ -2,9 +2,9 @@
 
 ``python -m benchmarks.native [--modules N | --all] [--out build/native]``
 
-It builds the unmodified runtime and codec modules in a folder outside the sources. Then it checks that compiled and
-interpreted code produce the same bytes in round trips of every message. It compares the compiled decoders with kio's,
-which are written in Rust. The exit code is 1 if a step fails.
+The benchmark compiles the unmodified runtime and codec modules into a folder outside the sources. It checks that
+compiled and interpreted code produce the same bytes in round trips of every message. It also compares the compiled
+decoders with the decoders of kio, which are written in Rust. The exit code is 1 if a step fails or kio is faster.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from kwirec.native import LEVEL, Build, BuildError, build_native, codec_modules
 RUNTIME = ROOT / "runtime" / "kwire"
 GENERATED = ROOT / "generated" / PACKAGE
 MEASURED = tuple(name.replace(".", "/") for name in MODULES)
-"""Modules to compile for the comparison with other libraries."""
+"""Codec modules that the comparison with other libraries uses."""
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--modules", type=int, default=0, help="also compile the N largest modules")
-    options.add_argument("--all", action="store_true", help="compile all modules, which needs minutes")
+    options.add_argument("--modules", type=int, default=0, help="number of further modules to compile, largest first")
+    options.add_argument("--all", action="store_true", help="compile all modules, which takes minutes")
     options.add_argument("--out", type=Path, default=BUILT)
     options.add_argument("--level", type=int, default=LEVEL, help="optimisation level of the C compiler")
     options.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
@@ -65,7 +65,7 @@ def describe(built: Build) -> str:
 
 
 def compare_round_trips(built: Build, modules: Sequence[str]) -> str:
-    """Compare round trips of every message, compiled and interpreted, and return a summary."""
+    """Make round trips with compiled and with interpreted code. Exit if they differ. Return a summary."""
     compiled = round_trips([built.folder], modules)
     plain = round_trips([RUNTIME.parent, GENERATED.parent], modules)
     if compiled["compiled"] != len(modules) or plain["compiled"]:
@@ -73,10 +73,10 @@ def compare_round_trips(built: Build, modules: Sequence[str]) -> str:
     if compiled["digest"] != plain["digest"]:
         sys.exit("compiled and interpreted codecs write different bytes")
     if compiled["slow"]:
-        sys.exit(f"the slow path was needed for {compiled['slow'][:5]}")
+        sys.exit(f"these messages used the slow path: {compiled['slow'][:5]}")
     return (
         f"{compiled['messages']} messages in {compiled['versions']} versions, default and filled: "
-        "the same bytes compiled and interpreted, and back"
+        "compiled and interpreted code produce the same bytes, and decode them to the same messages"
     )
 
 

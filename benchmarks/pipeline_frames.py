@@ -1,11 +1,11 @@
-"""Measures the cost of creating rows in addition to decoding: µs per frame, frames and MB per second on one core.
+"""Measures the cost of creating rows in addition to decoding, as time per frame, and frames and MB per second.
 
 ``python -m benchmarks.pipeline_frames [--megabytes N] [--rounds N] [CAPTURE...]``
 
-``decoded`` is the baseline, a plain loop of ConnectionDecoder over pieces in memory. ``frames`` and
-``exchanges`` make Arrow batches from the same pieces. ``few columns`` makes only the columns of a census. ``from the
-file`` also reads the capture. The traffic is tests/data, repeated on each connection, then produced and fetched
-batches of 20 kB, and then the given captures. Time is processor time.
+``decoded`` is the baseline, a plain loop of ConnectionDecoder over reassembled traffic in memory. ``frames`` and
+``exchanges`` make Arrow batches from the same traffic. ``few columns`` makes only the columns of a census. ``from the
+file`` also reads the capture. There is a table for the recordings in tests/data (repeated on each connection), for
+produced and fetched batches of 20 kB, and for each given capture. All times are processor times.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compares ``kafka_log`` with a plain loop over the same segment: ``python -m benchmarks.pipeline_log [--mb 200]``.
 
 The plain loop is ``for batch in segment.batches(): batch.records()``. "columns" makes Arrow batches of all columns
-without Spark. "spark" is the whole source with all columns, on one and two cores. Time is processor time for this
-process, and elapsed time for Spark.
+without Spark. "spark" reads all columns of the source in Spark, on one and on two cores. The times of the first two
+are processor times, and those of Spark are elapsed times.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> None:
     options.add_argument("--mb", type=int, default=200)
     options.add_argument("--value", type=int, default=100, help="bytes per value")
     options.add_argument("--records", type=int, default=100, help="records per batch")
-    options.add_argument("--codec", type=int, default=0, help="0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
+    options.add_argument("--codec", type=int, default=0, help="codec: 0 none, 1 gzip, 2 snappy, 3 lz4, 4 zstd")
     options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def write(path: Path, size: int, value: int, count: int = 100, codec: int = 0) -> int:
-    """Write a segment of batches with ``count`` records each. Return the total number of records."""
+    """Write a segment with batches of ``count`` records, and return the total number of records."""
     path.parent.mkdir()
     noise, offset = random.Random(1), 0
     with path.open("wb") as file:
@@ -69,7 +69,7 @@ def columns(path: Path) -> int:
 
 
 def spark_time(path: Path, cores: int, rounds: int) -> float:
-    """Return the best elapsed time to make and discard all columns in a new session, in seconds."""
+    """Return the shortest elapsed time in which a new session makes and discards all columns, in seconds."""
     from kwire_spark.session import spark_session
     from kwire_spark.sources.log import KafkaLog
 

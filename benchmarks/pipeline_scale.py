@@ -2,21 +2,21 @@
 
 ``python -m benchmarks.pipeline_scale [--mb 100] [--large 1000] [--rounds 2] [--only captures logs typed large]``
 
-A plain loop is a single Python process that reads and decodes the whole file and keeps nothing. It uses
+A plain loop is a single Python process that reads and decodes the whole file and keeps nothing. The loop uses
 ConnectionDecoder for captures, LogSegment for segments, JSON for request logs, and the classes of one API for typed
-tables. The Spark job makes all named columns and discards them. Spark is measured with ``local[1]`` and ``local[2]``:
+tables. The Spark job makes and discards all columns that its name mentions, with ``local[1]`` and ``local[2]``:
 
 ===============  =====================================================================================================
-MB/s, rows/s     elapsed, for local[1], without the first job of a session, which starts the workers
-of plain         rate of local[1] divided by the rate of the plain loop, elapsed; the target is 80 %
-of plain, CPU    the same in the processor time of the Python workers and the loop, which can be compared even on a
-                 busy machine
-2 cores          rate of local[2] divided by the rate of local[1], elapsed; the target is 1.7
+MB/s, rows/s     elapsed rates of local[1], without the first job of a session, which starts the workers
+of plain         elapsed rate of local[1] divided by that of the plain loop (target: 80 %)
+of plain, CPU    the same ratio in processor time of the Python workers and of the loop, which is meaningful even on
+                 a busy machine
+2 cores          elapsed rate of local[2] divided by that of local[1] (target: 1.7)
 peak MB          the peak memory of a Python worker
 ===============  =====================================================================================================
 
-The large capture is only read as frames, to compare memory and the time per MB. Captures are half recorded traffic
-and half data, by bytes, on many connections. Files are written to build/.
+The large capture is only read as frames, to compare the memory and the time per MB. Half of the bytes of a capture
+are recorded traffic and half are large batches, on many connections. Files are written to build/.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ if TYPE_CHECKING:
 WITHOUT_BYTES = [name for name in schemas.EXCHANGES.names if name not in ("request", "response")]
 FOLDER = Path(__file__).parents[1] / "build" / "scale"
 TEMPLATE = 4_000_000
-"""Number of bytes of recorded traffic, and of data, to repeat with further clients."""
+"""Bytes of recorded traffic, and bytes of large batches, that are repeated with further clients."""
 
 EXCHANGES = ("rows", "exchanges")
 
 CLIENT = Peer("10.77.66.55", 0)
-"""Placeholder for client addresses in repeated traffic. Its bytes do not occur elsewhere."""
+"""Placeholder for the client's address in repeated traffic, whose bytes do not occur elsewhere in the traffic."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job to measure: its input size, the plain loop, and the table that Spark makes with ``tasks`` tasks."""
+    """A job to measure: its input size in bytes, the plain loop, and a function that returns the table in Spark."""
 
     name: str
     size: int
@@ -72,7 +72,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Figures:
-    """Elapsed seconds, Python's processor seconds, and the peak memory of a worker in bytes."""
+    """Elapsed seconds, processor seconds of Python, and the peak memory of a worker in bytes."""
 
     seconds: float
     cpu: float
@@ -169,7 +169,7 @@ def source_job(name: str, path: Path, plain: Callable[[], int]) -> Job:
 
 
 def typed_job(api: str, stored: Path) -> Job:
-    """Return a job for one API's messages in a table of exchanges. The input size is the total message size."""
+    """Return a job that decodes one API's messages in a table of exchanges. Only these messages count as input."""
     request = PROTOCOL[f"{api}Request"]
     found = pyarrow.dataset.dataset(stored).to_table(
         ["version", "request", "response"], pyarrow.dataset.field("api") == api
@@ -191,7 +191,7 @@ def typed_job(api: str, stored: Path) -> Job:
 
 
 def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
-    """Return the results of the best of several rounds, and the number of frames, records or lines."""
+    """Return the figures of the fastest of several rounds, and the number of frames, records or lines."""
     figures, count = [], 0
     for _ in range(rounds):
         seconds, cpu = time.perf_counter(), time.process_time()
@@ -201,7 +201,7 @@ def plain_loop(job: Job, rounds: int) -> tuple[Figures, int]:
 
 
 def spark(jobs: Sequence[Job], cores: int, rounds: int) -> dict[str, Figures]:
-    """Return the results of the best of several rounds of each job, in a separate session with its own workers."""
+    """Return the figures of the fastest of several rounds of each job, all in one new session with new workers."""
     if not jobs:
         return {}
     found = {}

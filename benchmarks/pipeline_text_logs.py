@@ -2,10 +2,11 @@
 
 ``python -m benchmarks.pipeline_text_logs [--size MB] [--spark] [--json FILE]``
 
-The logs are lines from real brokers, repeated to the requested size. ``loop`` does the minimum. It reads all lines,
-and parses the lines about requests as JSON. The other rows make Arrow batches. ``facts`` has all columns except the
-bytes of requests and responses. ``one api`` has the same columns and a filter on the API. ``everything`` has all
-columns. Spark makes ``facts`` on one and two cores, after a first run that starts the workers.
+The logs are lines from real brokers, repeated to the requested size. ``lines`` only reads the lines, ``loop`` also
+parses the lines about requests as JSON, and ``parse_line`` calls :func:`kwire.request_log.parse_line`. The other
+cases make Arrow batches. ``facts`` makes all columns except the bytes of requests and responses and the reason.
+``one api`` makes the same columns with a filter on the API. ``everything`` makes all columns. Spark makes the columns
+of ``facts`` on one and on two cores. The fastest run counts, so the start of the workers does not.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ JSON, TEXT, SERVER = "request_logs/3.9.1", "request_logs/1.1.1", "server_logs/4.
 BYTES = ("request", "response", "reason")
 FACTS = [name for name in EXCHANGES.names if name not in BYTES]
 LONGEST = 20_000
-"""Maximum size of a line in bytes. Lines with thousands of settings do not occur in real logs."""
+"""Maximum size of a line, in bytes. Longer lines, with thousands of settings, do not occur in practice."""
 
 Figures = list[tuple[str, float, int]]
 """Name, seconds and number of rows of each step."""
@@ -43,8 +44,8 @@ Figures = list[tuple[str, float, int]]
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--size", type=float, default=20, help="size of each log in MB")
-    options.add_argument("--spark", action="store_true", help="also measure the source in Spark")
-    options.add_argument("--json", type=Path, help="also write the figures to this file")
+    options.add_argument("--spark", action="store_true", help="also measure Spark's source for request logs")
+    options.add_argument("--json", type=Path, help="JSON file to which the figures are also written")
     given = options.parse_args()
     found: dict[str, float] = {}
     print(f"Python {platform.python_version()}, pyarrow {pa.__version__}, {os.cpu_count()} cores\n")
@@ -105,7 +106,7 @@ def loop(path: Path) -> int:
 
 
 def timed(what: str, call: Callable[[], int]) -> tuple[str, float, int]:
-    """Return the name, processor seconds and rows of the better of two runs. The first run may build models."""
+    """Return the name, processor seconds and rows of the faster of two runs. Only the first run may build models."""
     best, rows = float("inf"), 0
     for _ in range(2):
         start = time.process_time()

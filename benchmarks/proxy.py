@@ -1,8 +1,8 @@
-"""Produces through ``kwire_testing.Proxy`` without a filter, with a filter for another API, and with filters that
-decode. For comparison, also produces through a relay that only copies bytes.
+"""Measures producing through ``kwire_testing.Proxy`` without a filter, with a filter for another API, and with
+filters that decode, compared with a relay that only copies bytes.
 
-The client and the broker are separate processes that only copy bytes, so that the proxy can use its own core. The
-table shows the proxy's elapsed time and CPU time, including its start.
+The client and the broker are separate processes that do little work, so that the proxy has a core to itself. The
+table shows the rate, and the CPU time of the proxy including its start.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kwire_testing import Passage, Proxy
 
 VERSION = 12
 IN_FLIGHT = 5
-"""Maximum number of requests in flight, which is the default of producers."""
+"""Maximum number of requests in flight, which is the default of Kafka's producer."""
 
 
 def other(request: HeartbeatRequest, passage: Passage) -> None:
@@ -34,7 +34,7 @@ def reading(request: ProduceRequest, passage: Passage) -> None:
 
 
 def changing(request: ProduceRequest, passage: Passage) -> ProduceRequest:
-    """Return each decoded Produce request, so that it is encoded again."""
+    """Return each decoded Produce request, so that the proxy encodes the request again."""
     return request
 
 
@@ -99,7 +99,7 @@ def upstream(port: Connection) -> None:
 
 
 def client(address: str, value: int, count: int, done: Connection) -> None:
-    """Send ``count`` requests, each containing a batch with one value of ``value`` bytes. Report the seconds."""
+    """Send ``count`` requests, each with one record of ``value`` bytes. Send the elapsed seconds to ``done``."""
     batch = encode_batch([Record(None, bytes(value))])
     topics = [TopicProduceData(name="t", partition_data=[PartitionProduceData(records=batch)])]
     frames = [
@@ -141,7 +141,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the benchmark, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=3, help="The round with the least CPU time counts.")
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="Number of rounds. Only the one with the least CPU time counts."
+    )
     options = parser.parse_args(arguments)
     context = get_context("spawn")
     here, there = context.Pipe(duplex=False)

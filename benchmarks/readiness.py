@@ -1,14 +1,14 @@
-"""Compares the resources that `readiness` and tshark use for large captures: in total, to start, and per further GB.
+"""Compares the time that `readiness` and tshark need for large captures: in total, to start, and per further GB.
 
 ``python -m benchmarks.readiness [--mb 1000 4000] [--rounds 3]``
 
-The captures are half recorded traffic and half data, on many connections, as in :mod:`benchmarks.pipeline_scale`.
-*Rows* are read from the file into the columns that `clients` needs, by a process that has already read a smaller
-capture. *Two shares* are read by two such processes, each with half of the connections. *The command* is ``kwire
-readiness``, from its start to its page, with the local engine in one and two processes, and with Spark in Java and
-two workers. tshark, if installed, prints the addresses, API, version and client id of all frames.
+The captures are made as in :mod:`benchmarks.pipeline_scale`. For *rows*, a process that has already read a smaller
+capture reads the columns that `clients` needs. For *two shares*, two such processes each read half of the
+connections. *The command* is ``kwire readiness``, from its start to its page: with the local engine in one and in two
+processes, and with Spark in Java and two workers. tshark, if installed, prints the addresses, API, version and client
+id of all frames.
 
-The cost of each further GB is calculated from the difference between two sizes. The rest is the cost of starting.
+The time for each further GB is calculated from the difference between two sizes. The rest is the time to start.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from kwire import is_native
 from kwire_inspect.readers import tune_worker
 
 WARM = 20
-"""Size in MB of the capture to read first, so that all imports are done before the measurement."""
+"""Size of the capture to read before the measurement, in MB, so that all modules have been imported."""
 FIELDS = ("ip.src", "ip.dst", "kafka.api_key", "kafka.api_version", "kafka.client_id")
 
 
@@ -60,7 +60,7 @@ def main() -> None:
     sizes = [path.stat().st_size / 1e9 for path in paths]
     measured = [medians([ways(warm, path) for _ in range(given.rounds)]) for path in paths]
     kind = "native" if is_native() else "interpreted"
-    print(f"{kind}, load {os.getloadavg()[0]:.1f}, medians, s of CPU / by the clock")
+    print(f"{kind}, load {os.getloadavg()[0]:.1f}, medians, CPU s / elapsed s")
     header = ["", *(f"{size:.2f} GB" for size in sizes)]
     if len(sizes) > 1:
         header += ["at the start", "each further GB"]
@@ -95,7 +95,7 @@ def medians(rounds: Sequence[dict[str, Times]]) -> dict[str, Times]:
 
 
 def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
-    """Return the times for all sizes. If there are several sizes, add the times to start and for each further GB."""
+    """Return the times for all sizes, followed by the times to start and for each further GB if there are several."""
     shown = [*times]
     if len(times) > 1:
         further = [(last - first) / (sizes[-1] - sizes[0]) for first, last in zip(times[0], times[-1], strict=True)]
@@ -107,7 +107,8 @@ def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
 def finished(*words: str) -> Times:
     """Run a program. Return the CPU seconds of all its processes, and the elapsed seconds.
 
-    The system adds up the CPU seconds. Processes that Spark does not wait for are watched separately.
+    The operating system does not count processes for which Spark does not wait, so all processes are also sampled.
+    The higher value counts.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     with Watch(os.getpid(), "") as started:
@@ -119,7 +120,7 @@ def finished(*words: str) -> Times:
 
 
 def shares(warm: Path, path: Path, of: int) -> Times:
-    """Read all shares concurrently. Return their CPU seconds, and the elapsed seconds until all shares are read."""
+    """Read a capture in ``of`` processes. Return their CPU seconds, and the elapsed seconds until the last ends."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
         subprocess.Popen([*words, str(one), str(of)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -4,10 +4,10 @@
 
 *Reading* iterates over all records and verifies checksums. *Taking* also gets the offset, timestamp, key and value of
 each record. *Building* starts from keys, values and timestamps, and discards the batches. The benchmark first checks
-that all libraries read the same records from the same bytes, and that they read back the records that they build. kio
+that all libraries read the same records from the same bytes, and that kwire reads the records that they build. kio
 does not support compression and truncates timestamps to seconds, so it only reads uncompressed records. aiokafka's
 batches are written in Cython. A column "A / B" divides the time of A by the time of B. If the ratio is above 1, B is
-faster. The exit code is 1 unless interpreted kwire reads faster than kafka-python and kio.
+faster. The exit code is 1 if interpreted kwire reads slower than kafka-python or kio.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Times = dict[tuple[str, str, str], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Library:
-    """A library. ``batches`` returns batches with valid checksums, and ``rows`` returns the records' contents."""
+    """A library. ``batches`` reads batches and verifies their checksums. ``rows`` reads the contents of records."""
 
     name: str
     batches: Callable[[bytes], Iterator[Iterable[Any]]]
@@ -67,7 +67,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--native", type=Path, help="folder of a compiled build")
     options.add_argument("--rounds", type=int, default=15)
-    options.add_argument("--json", type=Path, help="also write the figures to this file")
+    options.add_argument("--json", type=Path, help="JSON file to which the figures are also written")
     given = options.parse_args()
     native = given.native or (BUILT if (BUILT / "kwire" / "records").is_dir() else None)
     times = measure(native, given.rounds)
@@ -193,7 +193,7 @@ def kafka_python() -> Library:
             yield batch
 
     def write(chunk: list[Row], codec: int, base: int) -> bytes:
-        builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # if given an offset, it writes different deltas
+        builder = module.MemoryRecordsBuilder(2, codec, 1 << 30)  # kafka-python writes other deltas if given offsets
         for _, timestamp, key, value in chunk:
             builder.append(timestamp, key, value)
         builder.close()
@@ -213,7 +213,7 @@ def kio() -> Library:
             yield batch.records
 
     def rows(data: bytes) -> Iterator[Row]:
-        """Return rows with the sample's timestamps, because kio truncates timestamps to seconds."""
+        """Yield rows with the sample's timestamps, because kio truncates timestamps to seconds."""
         for batch in batches(data):
             for record in batch:
                 timestamp = START + 3 * record.offset
@@ -257,7 +257,7 @@ def aiokafka() -> Library:
 
 
 def report(times: Times) -> str:
-    """Return one table per direction."""
+    """Return a table of times for reading, for taking, and for building."""
     libraries = list(dict.fromkeys(library for _, _, library in times))
     own = [library for library in (INTERPRETED, COMPILED) if library in libraries]
     pairs = [(peer, library) for library in own for peer in PEERS]

@@ -4,8 +4,7 @@
 
 Artificial clients are stored in a table like the one that ``clients`` writes. Each client has three rows, and every
 seventh client is refused. ``kwire readiness --engine local`` reports on the table. Chromium, if installed, opens the
-page. *opened* is the time until the browser reports that the page is loaded and its scripts have run. It does not
-include the start of the browser.
+page. *opened* is the time until the page is loaded and its scripts have run, without the start of the browser.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ SPOKEN = (
     (("Fetch", 1, 13), ("Produce", 0, 9), ("Metadata", 3, 12)),
     (("Fetch", 1, 2), ("Produce", 0, 1), ("Metadata", 3, 0)),
 )
-"""APIs, keys and versions that an accepted client and a refused client use."""
+"""The API name, key and version of each request, for an accepted client and for a refused client."""
 START = datetime(2026, 1, 2, tzinfo=UTC)
 PROBE = """
 addEventListener("load", () => {
@@ -70,7 +69,7 @@ def main() -> None:
 
 
 def clients(count: int) -> pa.RecordBatch:
-    """Return a table CLIENTS with three rows for each of ``count`` clients."""
+    """Return a batch of the table CLIENTS with three rows for each of ``count`` clients."""
     rows = []
     for number in range(count):
         for api, key, version in SPOKEN[number % 7 == 0]:
@@ -101,7 +100,7 @@ def clients(count: int) -> pa.RecordBatch:
 
 
 def milliseconds(page: Path) -> float:
-    """Return the time to load a page in milliseconds. The page is measured by a script that is added to it."""
+    """Return the time to load a page, in milliseconds, as measured by a script that is added to a copy of it."""
     allowed = f"'sha256-{b64encode(sha256(PROBE.encode()).digest()).decode()}'"
     text = page.read_text("utf-8").replace("script-src ", f"script-src {allowed} ", 1)
     probed = page.with_name("probed.html")

@@ -1,10 +1,11 @@
 """Makes round trips of every message version, to prove that a compiled build behaves like its source.
 
-Run it in its own process, because interpreted and compiled modules have the same names:
+Run this script in its own process, because interpreted and compiled modules have the same names:
 
     python benchmarks/roundtrip.py FOLDER PACKAGE MODULE...
 
-It imports from ``FOLDER`` and prints a line of JSON with the coverage and a digest of all written bytes.
+The script imports the modules from ``FOLDER``. It prints a line of JSON with the numbers of messages and versions,
+and a digest of all encoded bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _value(kind: str, owner: type[Any], version: int, uuid: type[Any]) -> Any:
 
 
 def round_trip(message: Any, version: int) -> bytes:
-    """Check all properties of a round trip, and return the encoded ``message``."""
+    """Check that ``message`` survives encoding and decoding, and return its bytes."""
     cls = type(message)
     data: bytes = message.encode(version)
     again = cls.decode(data, version)
@@ -76,7 +77,7 @@ def round_trip(message: Any, version: int) -> bytes:
 
 
 def run(package: str, modules: Sequence[str]) -> dict[str, object]:
-    """Make round trips of default and filled instances of all messages, and return the coverage and digest."""
+    """Make round trips of default and filled instances of all messages, and return their numbers and a digest."""
     uuid = import_module("kwire.uuids").Uuid
     slow = _count_calls(import_module("kwire.interpreter"))
     digest = hashlib.sha256()
@@ -99,7 +100,7 @@ def run(package: str, modules: Sequence[str]) -> dict[str, object]:
 
 
 def _count_calls(interpreter: Any) -> list[str]:
-    """Return a list that collects the names of messages that use the slow path. The list should stay empty."""
+    """Return a list that collects the names of messages that use the slow path. This list should stay empty."""
     called: list[str] = []
 
     def counting(original: Any) -> Any:

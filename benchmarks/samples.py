@@ -9,12 +9,12 @@ from types import ModuleType
 from typing import Any
 
 RECORDS = bytes(range(256)) * 4
-"""1 KB of records, which are opaque to all peers."""
+"""1 KB in place of records, which no library decodes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A message in a version. ``make`` builds it from the classes of ``module``."""
+    """A message in a version. ``make`` builds the message from the classes in ``module``."""
 
     title: str
     module: str
@@ -137,5 +137,5 @@ MODULES = tuple(dict.fromkeys(sample.module for sample in SAMPLES))
 
 
 def load() -> dict[str, ModuleType]:
-    """Return the codec modules that the samples require, imported from the current path."""
+    """Import the codec modules of the samples from the current path, and return them by name."""
     return {name: import_module(f"{PACKAGE}.{name}") for name in MODULES}

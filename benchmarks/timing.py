@@ -10,14 +10,14 @@ from typing import TypeVar
 K = TypeVar("K")
 
 SLICE = 0.01
-"""Number of seconds to repeat a call for in each round."""
+"""Seconds for which a call is repeated in each round."""
 
 
 def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K, float]:
     """Return the minimum processor seconds per call. The calls take turns in each round, so that slow moments affect
     all calls alike.
 
-    The order alternates, because a call that follows the creation of much garbage is at a disadvantage.
+    Every other round has the reverse order, because a call is slower after one that creates much garbage.
     """
     repeats = {key: _repeats(call) for key, call in calls.items()}
     best = dict.fromkeys(calls, float("inf"))
@@ -33,7 +33,7 @@ def interleaved(calls: Mapping[K, Callable[[], object]], rounds: int) -> dict[K,
 
 
 def _repeats(call: Callable[[], object]) -> int:
-    """Warm up the call, and return how often it fits into a slice."""
+    """Warm up the call, and return how often the call fits into :data:`SLICE`."""
     _time(call, 3)
     return max(1, int(SLICE / min(_time(call, 1) for _ in range(5))))
 

@@ -18,8 +18,8 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 class Watch:
     """Watches the descendants of ``root`` whose command contains ``mark`` during a ``with`` block.
 
-    Afterwards, ``cpu`` is their processor time in seconds, and ``memory`` is the peak memory of a single process in
-    bytes. Processes that end between samples are counted up to their last sample.
+    Afterwards, ``cpu`` is the total processor time of these descendants in seconds, and ``memory`` is the peak memory
+    of a single one in bytes. Processes that end between samples are counted up to their last sample.
     """
 
     def __init__(self, root: int, mark: str) -> None:
@@ -54,7 +54,7 @@ class Watch:
             self.memory = max(self.memory, memory)
 
     def _processes(self) -> Iterator[tuple[int, float, int]]:
-        """Yield the process id, processor time and memory of each process."""
+        """Yield the process id, processor time and memory of each watched process."""
         children: dict[int, list[tuple[int, float, int]]] = {}
         for path in Path("/proc").glob("[0-9]*/stat"):
             try:

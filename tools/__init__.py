@@ -1,4 +1,4 @@
-"""Maintainers' commands for new Kafka releases. They are not part of the package."""
+"""Maintainers' commands for new Kafka releases. The package does not include these modules."""
 
 from pathlib import Path
 

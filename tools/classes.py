@@ -1,4 +1,4 @@
-"""Locates the classes that our Java sources import, because Kafka moves them between packages."""
+"""Locates the Kafka classes that our Java sources import. Kafka moves classes between packages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def qualified(found: Mapping[str, set[str]], name: str, package: str = "") -> st
     if package not in there:
         if len(there) != 1:
             raise ValueError(
-                f"{name} is in {' and '.join(sorted(there)) or 'no package'}: look where the release defines it"
+                f"{name} is in {' and '.join(sorted(there)) or 'no package'}: find its package in the release"
             )
         (package,) = there
     return f"{package}.{name}"

@@ -1,8 +1,8 @@
-"""Compares franz-go's definitions with the union: ``make crosscheck``.
+"""Compares franz-go's definitions with the union, which is in ``message_defs/kafka``: ``make crosscheck``.
 
-The check fetches the definitions from franz-go's repository at :data:`COMMIT`. They are not part of this repository.
-``REPOSITORY=`` names a local clone instead, and ``COMMIT=`` another commit. Every message version in both sets must
-have the same bytes. :data:`KNOWN` lists the exceptions and which side is right.
+The check fetches the definitions from franz-go's repository at :data:`COMMIT`, because this repository has no copy.
+``REPOSITORY=`` selects a local clone instead, and ``COMMIT=`` another commit. Every message version that both sets
+define must have the same bytes. :data:`KNOWN` lists the exceptions, each with the side that is right.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ NAMES = {
 
 EARLY = "in Kafka, the tag begins at a later version, which franz-go's notation cannot express"
 KAFKA = "Kafka"
-"""Kafka is right: its own classes write the bytes of the union, as ``make conformance`` proves."""
+"""Kafka is right, because its own classes write the bytes of the union. ``make conformance`` proves this."""
 CODE = "Kafka, as its own classes prove: make conformance-code"
 
 
@@ -87,15 +87,15 @@ KNOWN = (
         "LeaderChangeMessage",
         "0-1",
         "Version",
-        "the version is a field in Kafka's definition, and precedes the fields in franz-go",
+        "the version is a field in Kafka's definition, but precedes the fields in franz-go",
         "both, because the bytes are equal",
     ),
 )
 
 
 def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
-    """Return a new folder with franz-go's definitions at ``commit`` of a repository, given by address or path. Raise
-    ``CalledProcessError``.
+    """Return a new folder with franz-go's definitions at ``commit``. ``repository`` is an address or path. Raise
+    ``CalledProcessError`` if git fails.
     """
     git = ("git", "-C", str(folder))
     if not (folder / ".git").exists():
@@ -103,13 +103,13 @@ def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
         subprocess.run([*git, "init", "--quiet"], check=True)
     fetch = ("fetch", "--quiet", "--depth", "1", "--", repository, commit)
     subprocess.run([*git, *fetch], check=True)
-    shutil.rmtree(folder / DEFINITIONS, ignore_errors=True)  # may have files that this commit lacks
+    shutil.rmtree(folder / DEFINITIONS, ignore_errors=True)  # it may contain files that this commit lacks
     subprocess.run([*git, "checkout", "--quiet", "--force", "FETCH_HEAD", "--", DEFINITIONS], check=True)
     return folder / DEFINITIONS
 
 
 def compare(folder: Path, union: Path) -> tuple[Schema, LayoutComparison]:
-    """Return franz-go's schema and its differences from the union. Exit with the findings if either has errors."""
+    """Return franz-go's schema and its differences from the union. If a side has errors, print them and exit."""
     report = Report()
     mine, theirs = (load([path], report).schema for path in (union, folder))
     if report.has_errors():
@@ -121,7 +121,7 @@ def compare(folder: Path, union: Path) -> tuple[Schema, LayoutComparison]:
 
 
 def unexplained(found: LayoutComparison) -> Iterator[str]:
-    """Yield differences that are not known, and known differences that do not occur."""
+    """Yield the differences that :data:`KNOWN` does not explain, and the explanations that match no difference."""
     for one in found.parting:
         if not any(known.explains(one) for known in KNOWN):
             yield f"not explained: {one}"
@@ -136,12 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="make crosscheck", description="Compare franz-go's definitions with the union."
     )
     parser.add_argument(
-        "--commit", default=COMMIT, help="default: the commit for which the differences are explained"
+        "--commit", default=COMMIT, help="commit of franz-go (default: the commit whose differences are explained)"
     )
-    parser.add_argument("--repository", default=REPOSITORY, help="address, or path of a clone (default: %(default)s)")
+    parser.add_argument("--repository", default=REPOSITORY, help="address or path of a clone (default: %(default)s)")
     parser.add_argument("--definitions", type=Path, help="folder that already contains the definitions")
     options = parser.parse_args(arguments)
-    local = Path(options.repository)  # made absolute, because git runs in another folder
+    local = Path(options.repository)  # absolute below, because git runs in another folder
     repository = str(local.resolve()) if local.exists() else options.repository
     try:
         folder = options.definitions or bring(ROOT / "build" / "franz-go", options.commit, repository)

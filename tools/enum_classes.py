@@ -1,7 +1,8 @@
-"""Finds the classes of a release that define named numbers, and matches them with the enums of the union.
+"""Finds the classes of a Kafka release that define named numbers, and matches them with the enums in
+``message_defs/kafka``, the union of all releases.
 
-:data:`SOURCES` lists the classes of the union's enums. :data:`ELSEWHERE` lists classes whose numbers do not occur in
-fields. :func:`unknown` returns all other classes, which are new.
+:data:`SOURCES` lists the classes of these enums. :data:`ELSEWHERE` lists classes whose numbers do not occur in
+message fields. :func:`unknown` returns all other classes, which are new.
 """
 
 from __future__ import annotations
@@ -63,9 +64,10 @@ SOURCES: Mapping[str, Sequence[str]] = {
     "TransactionState": ["coordinator.transaction.TransactionState"],
     "ZkMigrationState": ["metadata.migration.ZkMigrationState"],
 }
-"""The classes of each enum, newest first. If a class is not an enum, ``#`` and a pattern of constants follow.
+"""The classes of each enum, newest first. If a class is not a Java enum, its name is followed by ``#`` and a
+pattern that matches its constants.
 
-``Acks`` and ``ConsumerMemberType`` are plain numbers in Kafka's code.
+``Acks`` and ``ConsumerMemberType`` are not listed, because they are plain numbers in Kafka's code.
 """
 
 ELSEWHERE: Mapping[str, str] = {
@@ -85,23 +87,23 @@ ELSEWHERE: Mapping[str, str] = {
     r"controller\.metrics\.BrokerRegistrationState|metadata\.BrokerState": "in metrics",
     r"metadata\.properties\.MetaPropertiesVersion": "in the file meta.properties",
 }
-"""Patterns of classes whose numbers do not occur in message fields, with the places where they occur."""
+"""Patterns for classes whose numbers do not occur in message fields, each with the place where its numbers occur."""
 
 TYPES = {"byte": "int8", "short": "int16", "int": "int32", "long": "int64"}
 NAME, VALUE = re.compile("[A-Z][A-Za-z0-9]*"), re.compile("[A-Za-z][A-Za-z0-9_]*")
 CONSTANTS = "static"
-"""The word that the program prints instead of a field name for constants of a class that is not an enum."""
+"""The word that ``Enums.java`` prints instead of a field name for constants of a class that is not an enum."""
 ON_THE_WIRE = ("id", "code", "value", "type", CONSTANTS)
-"""Fields in which Kafka's classes store the number on the wire."""
+"""Java fields in which Kafka's classes store the number that is written to the wire."""
 VAGUE = ("Type", "OpType", "Status", "State", "Kind", "Code")
-"""Names of nested classes that have no meaning without the enclosing class."""
+"""Names of nested classes that are unclear without the name of the enclosing class."""
 
 
 @dataclass(frozen=True)
 class NumberedClass:
     """A class with named numbers. ``name`` omits ``org.apache.kafka.``, and ``keeps`` is the field with the number.
 
-    If the class is not an enum, ``#`` and the pattern of its constants follow, as in :data:`SOURCES`.
+    If the class is not a Java enum, ``name`` ends with ``#`` and the pattern of its constants, as in :data:`SOURCES`.
     """
 
     name: str
@@ -120,9 +122,10 @@ class NumberedClass:
 
 
 def classes_of(folder: Path) -> list[NumberedClass]:
-    """Return all classes with named numbers in the jars of a release. ``folder`` also has their dependencies.
+    """Return all classes with named numbers in the jars of a release. ``folder`` also contains their
+    dependencies.
 
-    Run ``java`` from a JDK. Raise ``ValueError`` if it fails.
+    Run ``java``, which requires a JDK. Raise ``ValueError`` if ``java`` fails.
     """
     jars = [str(path) for path in sorted(folder.glob("kafka*.jar"))]
     if not jars:
@@ -135,7 +138,7 @@ def classes_of(folder: Path) -> list[NumberedClass]:
 
 
 def classes_in(said: str) -> list[NumberedClass]:
-    """Return the classes in the output of the program. Raise ``ValueError`` for malformed output."""
+    """Return the classes in the output of ``Enums.java``. Raise ``ValueError`` for malformed output."""
     found: dict[str, NumberedClass] = {}
     constants: defaultdict[str, dict[str, tuple[str, int]]] = defaultdict(dict)
     for line in said.splitlines():
@@ -150,7 +153,7 @@ def classes_in(said: str) -> list[NumberedClass]:
 
 
 def _groups(cls: str, constants: Mapping[str, tuple[str, int]]) -> Iterator[NumberedClass]:
-    """Yield groups of constants that match a pattern in :data:`SOURCES`, or that are bytes with a common prefix."""
+    """Yield each group of constants that match a pattern in :data:`SOURCES` or are bytes with a common prefix."""
     patterns = [one.partition("#")[2] for classes in SOURCES.values() for one in classes if one.startswith(f"{cls}#")]
     names = sorted(name for name, (value_type, _) in constants.items() if value_type == TYPES["byte"])
     for _, group in groupby(names, lambda name: name.partition("_")[0]):

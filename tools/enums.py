@@ -1,4 +1,4 @@
-"""Compares the enums in a release's own classes with the union's enums.
+"""Compares the enums in a Kafka release's own classes with the enums in ``message_defs/kafka``, the union.
 
 ``python -m tools.enums [RELEASE]`` fetches the jars of a release, by default the newest in the union, and prints the
 differences. The exit code is 1 if there are differences.
@@ -30,18 +30,18 @@ REMOVED = ("ControlRequestType", "ZkMigrationState")
 """Enums whose classes were removed with ZooKeeper in 4.0."""
 
 BESIDE = {"AcknowledgeType": {"GAP": 0}, "LeaderRecoveryState": {"NO_CHANGE": -1}}
-"""Values that Kafka's code defines outside the class."""
+"""Values that Kafka's code defines outside the class of the enum."""
 
 FORMERLY = {
     "ControlRecordType": {"QUORUM_REASSIGNMENT": 2, "LEADER_CHANGE": 3},
     "ConfigSource": {"UNKNOWN_CONFIG": 0},
     "ZkMigrationState": {"PRE_MIGRATION": 1, "MIGRATION": 2},
 }
-"""Values that differed in earlier releases: up to 2.8, up to 2.5, and in 3.4."""
+"""Numbers that differed in earlier releases: up to 2.8, up to 2.5, and in 3.4, respectively."""
 
 
 def numbers_of(folder: Path) -> Numbers:
-    """Return the enums of the release whose jars are in a folder. Run ``java`` from a JDK."""
+    """Return the enums of the release whose jars are in a folder. Run ``java``, which requires a JDK."""
     return of_the_union(classes_of(folder))
 
 
@@ -53,7 +53,8 @@ def numbers_in(schema: Schema) -> Numbers:
 def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool) -> Iterator[str]:
     """Yield the values of a release that the union lacks or names differently.
 
-    For the newest release, also yield the values that it lacks, and the classes that are not in our lists.
+    For the newest release, also yield the values that the release lacks, and the classes that neither
+    :data:`~tools.enum_classes.SOURCES` nor :data:`~tools.enum_classes.ELSEWHERE` lists.
     """
     theirs = of_the_union(classes)
     for name, values in theirs.items():
@@ -72,7 +73,7 @@ def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool
 def take(union: Path, theirs: Numbers) -> list[str]:
     """Add the values that the union's enums lack, without descriptions, and return their names.
 
-    A number with another name in the union is unchanged. :func:`differences` reports it.
+    A number that has another name in the union is unchanged, and :func:`differences` reports the number.
     """
     added = []
     for path, enum in _files(union):
@@ -94,7 +95,7 @@ def take(union: Path, theirs: Numbers) -> list[str]:
 
 @dataclass(frozen=True)
 class NewEnum:
-    """A class of a release that is not in our lists, and whether its definition has been drafted."""
+    """A class that :mod:`tools.enum_classes` does not list, and whether a definition has been drafted from it."""
 
     origin: NumberedClass
     drafted: bool
@@ -104,20 +105,20 @@ class NewEnum:
         name, lists = self.origin.short_name, "`tools/enum_classes.py`"
         if self.drafted:
             return (
-                f"`enums/{name}.json` is a draft from `{self.origin.name}`. Describe it, name it in the fields that "
-                f"have its values, and add the class to SOURCES of {lists}. Otherwise, remove it and add the class "
-                "to ELSEWHERE with the reason"
+                f"`enums/{name}.json` is a draft from `{self.origin.name}`. Describe the enum, name it in the fields "
+                f"that hold its values, and add the class to SOURCES in {lists}. Otherwise, remove the "
+                "enum and add the class to ELSEWHERE with the reason"
             )
         values = ", ".join(f"{value} {number}" for value, number in self.origin.values.items())
         return (
-            f"`{self.origin.name}` contains numbers ({values}). Define an enum and add the class to SOURCES of "
-            f"{lists}, or add it to ELSEWHERE with the reason"
+            f"`{self.origin.name}` contains numbers ({values}). Define an enum and add the class to SOURCES in "
+            f"{lists}, or add the class to ELSEWHERE with the reason"
         )
 
 
 def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
-    """Draft enums for the classes that are not in our lists, if they have the necessary facts, and return all of
-    them.
+    """Return the classes that :mod:`tools.enum_classes` does not list. Draft an enum from each class that has the
+    necessary facts.
 
     New values are added to the draft of an earlier release. Classes with the name of another enum are not drafted.
     """
@@ -139,7 +140,7 @@ def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
 
 
 def drop(union: Path, names: Collection[str]) -> None:
-    """Remove values from the union's enums. ``names`` has the form returned by :func:`take`."""
+    """Remove values from the union's enums. ``names`` has the form of the result of :func:`take`."""
     for path, enum in _files(union):
         enum["values"] = [value for value in enum["values"] if f"{enum['name']}.{value['name']}" not in names]
         path.write_text(definition_text(enum))
@@ -165,7 +166,7 @@ def main(arguments: Sequence[str]) -> int:
     [jars] = bring(arguments or [newest])
     ours = numbers_in(load([UNION], Report()).schema)
     found = list(differences(ours, classes_of(jars.folder), newest=jars.release == newest))
-    print("\n".join(found) or f"the enums are those of {jars.release}")
+    print("\n".join(found) or f"the enums match those of {jars.release}")
     return 1 if found else 0
 
 

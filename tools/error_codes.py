@@ -1,7 +1,7 @@
 """The error codes in a release's own class ``Errors``, and their entries in ``errors.json``.
 
-``python -m tools.error_codes`` queries the classes of all releases, and writes the first release with each code.
-``make update`` does the same for new codes.
+``python -m tools.error_codes`` queries the classes of all releases, and writes the first release with each code to
+``errors.json``. ``make update`` adds the new codes of a release.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class ErrorCode:
 
 
 def error_codes(jars: Jars) -> list[ErrorCode]:
-    """Return all error codes of the release, sorted by code. Run ``java`` (JDK 11 or newer) with the jars."""
+    """Return all error codes of the release, sorted by code. Run ``java`` (JDK 11 or newer)."""
     clients = jars.modules["clients"]
     path = os.pathsep.join(map(str, (clients, jars.logging)))
     with tempfile.TemporaryDirectory() as folder:
@@ -92,8 +92,8 @@ def write(path: Path, codes: list[ErrorCode]) -> None:
 
 
 def updated(known: list[ErrorCode], found: list[ErrorCode], release: str) -> list[ErrorCode]:
-    """Return ``known`` with the names and properties of ``found`` in the newer ``release``. New codes lack a
-    description.
+    """Return ``known`` with the names and properties of ``found``, the codes of the newer ``release``. Codes that are
+    not in ``known`` are added without a description.
     """
     old = {one.code: one for one in known}
     fresh = {

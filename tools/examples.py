@@ -1,13 +1,13 @@
 """``python -m tools.examples`` selects examples for the protocol guide from recordings of real brokers.
 
-For every layout, and for every pair of request and response layouts, it selects the shortest bytes that show the most
-fields. It selects messages of more than 700 bytes only if no others exist. It writes these kinds of examples to
-``message_defs/kafka/examples.jsonl``:
+For every layout, and for every pair of request and response layouts, the command selects the bytes that show the most
+fields, and of these the shortest. Messages of more than 700 bytes are selected only if no others exist. The command
+writes these kinds of examples to ``message_defs/kafka/examples.jsonl``:
 
 - requests with their responses,
-- records of coordinator logs and the metadata log, without the numbers before the message,
+- records of coordinator logs and the metadata log, without the version numbers before the message,
 - control records,
-- the bytes that group members embed in these messages.
+- the messages that group members embed in these records.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOGS = ROOT / "tests" / "data" / "logs"
 LONG = 700
 
 Recording = tuple[str, int, Sequence[tuple[str, bytes, Trace]]]
-"""The broker, the version, and related messages with their names, bytes and traces."""
+"""A broker release, a message version, and related messages, each with its name, bytes and trace."""
 
 
 def main() -> None:
@@ -87,20 +87,20 @@ def exchanges() -> Iterator[Recording]:
 
 
 def records() -> Iterator[Recording]:
-    """Yield every message in stored records."""
+    """Yield every message in the stored records of internal topics."""
     for folder in sorted(LOGS.glob("*/__*-0")):
         release = folder.parent.name.partition("-")[0]
         for file in sorted(one.path for one in scan(folder)):
             for row in internal_records(PROTOCOL, file, topic=folder.name.removesuffix("-0")):
                 for message, version, raw in messages(row.record):
                     data = message.encode(version)
-                    if raw.endswith(data):  # skip bytes that another version would write differently
+                    if raw.endswith(data):  # skip records that do not encode to their original bytes
                         trace = trace_message(type(message), data, version)
                         yield release, version, ((type(message).__name__, data, trace),)
 
 
 def messages(record: InternalRecord) -> Iterator[tuple[Message, int, bytes]]:
-    """Yield each message in a record, with its version and bytes. Other data may precede the message in the bytes."""
+    """Yield each message in a record, with its version and bytes. Other data in the bytes may precede the message."""
     if record.key is not None:
         yield record.key, record.key.VALID_VERSIONS.start, record.raw_key or b""
     if record.value is not None and record.version is not None:

@@ -1,7 +1,7 @@
-"""Stores the facts in a release's definitions for the tests, without descriptions or comments.
+"""Stores the definitions of each Kafka release for the tests, without descriptions and comments.
 
-``tests/data/kafka_releases.zip`` has a bundle ``RELEASE.jsonl`` for each distinct set of facts, named after the first
-release that has it. ``same.json`` maps the other releases to that first release.
+``tests/data/kafka_releases.zip`` contains a bundle ``RELEASE.jsonl`` for each distinct set of definitions, named
+after the first release that has these definitions. ``same.json`` maps each other release to this first release.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PROSE = frozenset({"about"})
 
 
 def facts_of(jars: Jars) -> str:
-    """Return all definitions of a release, one per line, sorted by module."""
+    """Return all definitions of a release as JSON, one per line, sorted by module."""
     lines: list[str] = []
     report = Report()
     for module, jar in sorted(jars.modules.items()):
@@ -52,7 +52,7 @@ def _line(value: object) -> str:
 
 
 def stored(archive: Path = ARCHIVE) -> dict[str, str]:
-    """Return each release's bundle, oldest release first."""
+    """Return the bundle of each release, oldest release first."""
     with zipfile.ZipFile(archive) as file:
         found = {Path(name).stem: file.read(name).decode() for name in file.namelist() if name != SAME}
         found |= {release: found[first] for release, first in json.loads(file.read(SAME)).items()}
@@ -60,7 +60,7 @@ def stored(archive: Path = ARCHIVE) -> dict[str, str]:
 
 
 def store(bundles: dict[str, str], archive: Path = ARCHIVE) -> None:
-    """Write the bundles of all releases. Equal bundles give identical files."""
+    """Write the bundles of all releases. The archive depends only on the bundles."""
     first: dict[str, str] = {}
     same: dict[str, str] = {}
     for release in sorted(bundles, key=release_key):

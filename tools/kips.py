@@ -1,8 +1,9 @@
 """``python -m tools.kips`` reads the numbers of Kafka improvement proposals (KIPs) from comments in definitions.
 
-From a comment such as ``// Version 9 adds CurrentLeaderEpoch, as described in KIP-320.`` it keeps only the fact that
-version 9 of the message belongs to KIP-320. It reads the newest 3.x release, which still has the comments about
-versions that 4.0 removed, and the newest release. It writes ``message_defs/kafka/kips.json``, which the guide shows.
+From a comment such as ``// Version 9 adds CurrentLeaderEpoch, as described in KIP-320.`` the command keeps
+only the fact that version 9 of the message belongs to KIP-320. The command reads the newest 3.x release, which still
+has the comments about versions that 4.0 removed, and the newest release. The result is
+``message_defs/kafka/kips.json``, which the guide shows.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def main() -> None:
 
 
 def kips(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each version with its KIP from comments. Lines up to the next version belong to the same version."""
+    """Yield each version with its KIP from comments. Lines up to the next version belong to the previous version."""
     versions: range = range(0)
     for line in text.splitlines():
         comment = line.strip().removeprefix("//").strip() if line.strip().startswith("//") else ""

@@ -1,7 +1,7 @@
 """Fetches the list of Kafka's releases and the jars of selected releases, without dependencies, from Maven.
 
-It needs Java and ``mvn`` on the path. The modules of a release come from the POM of its broker, which lists the
-dependencies. :class:`Jars` names unpublished modules, which are not an error.
+Java and ``mvn`` must be on the path. The modules of a release are the dependencies in the POM of its broker. Modules
+that were not published are not an error. :class:`Jars` lists them.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tools import ROOT
 
 CACHE = ROOT / "build" / "releases"
 DIGESTS = ROOT / "tests" / "data" / "kafka_jars.sha256"
-"""The digests of jars, in the format of ``sha256sum``. A jar must not change after its digest is recorded."""
+"""File with the digests of jars, in the format of ``sha256sum``. A jar with a recorded digest must not change."""
 FIRST = "2.2.0"
 """The first release with definitions of all APIs."""
 SCALA_213 = (2, 4)
-"""The first line whose broker was compiled for Scala 2.13. Earlier brokers are named after 2.12."""
+"""The first release line whose broker is named after Scala 2.13. Earlier brokers are named after Scala 2.12."""
 
 KAFKA = "org.apache.kafka"
 BESIDE_THE_BROKER = ("kafka-streams",)
@@ -37,7 +37,7 @@ MISSING = "missing.txt"
 _JAR = re.compile(rf"{re.escape(KAFKA)}:([\w.-]+):jar:([\w.]+)(?=[,: ])")
 
 QUICK = {"MAVEN_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
-"""JVM options for Maven. It runs only for seconds, so optimizing its classes does not pay off."""
+"""JVM options for Maven, which runs too briefly for optimized compilation to pay off."""
 
 PROJECT = """\
 <project>
@@ -68,7 +68,7 @@ ITEM = """\
 
 
 class MavenError(Exception):
-    """Maven failed. The message is its output."""
+    """Maven failed. The message of the error is Maven's output."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +81,9 @@ class Module:
 
 @dataclass(frozen=True)
 class Jars:
-    """The jars of a release, by module (``clients``, ``group-coordinator``, …; ``core`` is the broker).
+    """The jars of a release, by module, such as ``clients`` or ``core`` (the broker).
 
-    ``missing`` lists the broker's dependencies that are not on Maven.
+    ``missing`` lists the modules that are not on Maven.
     """
 
     release: str
@@ -96,7 +96,7 @@ class Jars:
 def releases() -> list[str]:
     """Return the final releases on Maven since 2.2.0, oldest first."""
     pom = DEPENDENCY.format(KAFKA, "kafka-clients", f"[{FIRST},)")
-    mvn(pom, "dependency:tree", "--update-snapshots")  # downloads the list of all versions
+    mvn(pom, "dependency:tree", "--update-snapshots")  # downloads the list of all releases
     repository = mvn(pom, "help:evaluate", "-Dexpression=settings.localRepository", "-DforceStdout").strip()
     lists = Path(repository, *KAFKA.split("."), "kafka-clients").glob("maven-metadata-*.xml")
     versions = {node.text or "" for file in lists for node in ET.parse(file).iter("version")}
@@ -105,7 +105,7 @@ def releases() -> list[str]:
 
 
 def bring(wanted: Sequence[str]) -> list[Jars]:
-    """Return the jars of these releases. Maven fetches jars that are not cached, in two runs."""
+    """Return the jars of these releases. Fetch jars that are not cached in two runs of Maven."""
     if absent := [release for release in wanted if not (CACHE / release).is_dir()]:
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
@@ -118,7 +118,7 @@ def bring(wanted: Sequence[str]) -> list[Jars]:
             for release in absent:
                 names = [module.name for module in missing if module.release == release]
                 (fresh / release / MISSING).write_text("".join(f"{name}\n" for name in names))
-                (fresh / release).rename(CACHE / release)  # atomic: an existing folder is complete
+                (fresh / release).rename(CACHE / release)  # atomic, so that every folder in the cache is complete
     return [_jars(release) for release in wanted]
 
 
@@ -194,7 +194,7 @@ def _copy(modules: Sequence[Module], folder: Path) -> list[Module]:
 
 
 def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
-    """Return the part of a POM that copies these modules and their dependencies."""
+    """Return the part of a POM that copies these modules, and the logging library if ``kind`` is ``jar``."""
     items = [ITEM.format(KAFKA, one.name, one.release, kind, folder / one.release) for one in modules]
     if kind == "jar":
         items += [
@@ -204,14 +204,14 @@ def _copying(modules: Iterable[Module], kind: str, folder: Path) -> str:
 
 
 def unpublished(said: str) -> frozenset[Module]:
-    """Return the Kafka modules that Maven reports as missing. Exclude modules that it could not download."""
+    """Return the Kafka modules that Maven reports as missing. Exclude modules whose download failed."""
     if "Could not find artifact" not in said and "was not found in" not in said:
         return frozenset()
     return frozenset(Module(*found) for found in _JAR.findall(said))
 
 
 def mvn(part: str, goal: str, *options: str) -> str:
-    """Return Maven's output for a project with this part. Raise :class:`MavenError`."""
+    """Return Maven's output for a project with this part of a POM. Raise :class:`MavenError` if Maven fails."""
     with tempfile.TemporaryDirectory() as project:
         Path(project, "pom.xml").write_text(PROJECT.format(part))
         command = ["mvn", "--batch-mode", "--quiet", "--strict-checksums", goal, *options]

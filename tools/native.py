@@ -1,7 +1,7 @@
 """The native build of this tree, for ``make native`` and native wheels.
 
-Compiled libraries are next to their sources, and Python prefers to import them. Tests refuse to start if a source
-has changed since its library was compiled.
+Compiled libraries are next to their sources, and Python imports the library if both exist. Tests refuse to start if
+a source has changed since its library was compiled.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ HOT: tuple[str, ...] = (
     *(f"connections/{name}" for name in ("batches", "connection", "error_codes", "exchange_rows", "frame_rows")),
     *("connections/request_context", "rows", "tls/decryption"),
 )
-"""The compiled modules of ``kwire_inspect``, which handle each packet and frame of a capture."""
+"""The modules of ``kwire_inspect`` to compile, because they handle each packet and frame of a capture."""
 WORK = ROOT / "build" / "mypyc" / (sys.implementation.cache_tag or "python")
 
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build(jobs: int = os.cpu_count() or 1, modules: Sequence[str] | None = None) -> Build:
-    """Compile the runtime in place, with all messages as in native wheels, or only with ``modules``."""
+    """Compile the runtime in place, with ``modules`` or, as in native wheels, with all messages."""
     return compile_in_place(
         RUNTIME,
         PACKAGE,
@@ -71,7 +71,7 @@ def clean() -> None:
 
 
 def stale() -> str:
-    """Return the reason why tests would not run the current sources, or an empty string if they would."""
+    """Return which sources have changed since they were compiled and what to do, or an empty string."""
     if not any(libraries(RUNTIME)):
         return ""
     changed = [str(path.relative_to(ROOT)) for path in outdated(WORK)]

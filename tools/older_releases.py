@@ -1,9 +1,9 @@
-"""Checks the facts in ``releases.json`` about releases before 2.2, which had no definitions: ``make
-conformance-older``.
+"""Checks the facts in ``releases.json`` about Kafka releases before 2.2: ``make conformance-older``.
 
-The check reads the first and the last release of each line. The table of versions is in the clients, or for 0.8 in
-the broker. The broker's class ``KafkaApis`` names the APIs that it handles. The check needs a JDK and Maven. The exit
-code is 1 if something differs, 2 if Maven or Java failed, and otherwise 0.
+These releases had no complete definitions, so the check reads the classes of the first and the last release of each
+line. The supported versions are in the jar of the clients or, for 0.8, of the broker. The broker's class
+``KafkaApis`` names the APIs that the broker handles. The check requires a JDK and Maven. The exit code is 1 if
+something differs, 2 if Maven or Java failed, and otherwise 0.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WITHOUT_CLIENTS = {"0.8.0": "0.8.0", "0.8.1": "0.8.1.1"}
 BROKER = {"0.8.0": "kafka_2.10", "0.8.1.1": "kafka_2.10"}
 """Broker modules of releases that were not compiled for Scala 2.11."""
 SCALA = {"Offsets": "OffsetRequest", "Metadata": "TopicMetadataRequest", "Produce": "ProducerRequest"}
-"""The classes of requests that are not named after their API keys."""
+"""The classes of requests that are not named after their APIs."""
 CLIENTS = re.compile(r"([0-9]+) ([A-Z_]+) ([0-9,]*) ([0-9,]*)")
 CONSTANT = re.compile(
     r"(?:iconst_|bipush +)([0-9]+)(?:\n.*(?:int2Integer|shortValue).*)*\n.*putfield .*Field (\w+):S"
@@ -44,7 +44,7 @@ Facts = Mapping[int, tuple[Versions, Versions]]
 
 
 def facts_of(release: str, folder: Path) -> Facts:
-    """Return the facts in the classes of a release. Its jars are in ``folder``."""
+    """Return the facts in the classes of a release, whose jars are in ``folder``."""
     broker = folder / f"{BROKER.get(release, 'kafka_2.11')}-{release}.jar"
     clients = folder / f"kafka-clients-{release}.jar"
     accepted: dict[int, Versions] = {}
@@ -77,12 +77,12 @@ def _line(line: str) -> tuple[int, str, Versions, Versions]:
 
 
 def _constants(broker: Path, name: str) -> dict[str, int]:
-    """Return the numbers in a Scala object of ``kafka.api`` by name, or an empty dictionary without the object."""
+    """Return the numbers in a Scala object of ``kafka.api`` by name, or an empty dictionary if there is no object."""
     return {name: int(number) for number, name in CONSTANT.findall(_javap(broker, f"kafka.api.{name}$"))}
 
 
 def _handled(broker: Path) -> Iterator[str]:
-    """Yield the names of APIs in the broker's method ``handle``, which uses its own keys or the clients' keys."""
+    """Yield the names of APIs in the method ``handle``, which uses the keys of the broker or of the clients."""
     method = _javap(broker, "kafka.server.KafkaApis").partition("  public void handle(")[2].partition("\n\n")[0]
     for own, of_clients in HANDLED.findall(method):
         yield own or of_clients
@@ -102,7 +102,7 @@ def _run(*command: str) -> str:
 
 
 def differences(said: Mapping[int, ApiFacts], found: Facts) -> Iterator[str]:
-    """Yield the differences between a release's facts in ``releases.json`` and its classes."""
+    """Yield the differences between the facts about a release in ``releases.json`` and those in its classes."""
     for key in sorted(said.keys() | found.keys()):
         api = said.get(key)
         accepts = frozenset(VersionRange.parse(api.accepts)) if api else frozenset()

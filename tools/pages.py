@@ -1,7 +1,7 @@
-"""Updates the newest release in the README and the pages. ``make docs`` and ``make update`` run it.
+"""Updates the name of the newest Kafka release in the README and the pages, for ``make docs`` and ``make update``.
 
-The newest release follows ``from 0.8.0 to``, ``from 2.2.0 to`` and ``newer than Kafka``, and is the target of
-``readiness`` in examples.
+The name follows ``from 0.8.0 to``, ``from 2.2.0 to`` and ``newer than Kafka``. It is also the target of ``readiness``
+in examples.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Rehearses the next update: ``make rehearsal`` removes the newest release from a clone and adds it again.
 
 The clone of ``HEAD`` is in ``build/rehearsal``, and is kept if a file differs. :func:`remove` restores the state
-before that release, and ``make update`` adds the release. :func:`describe` copies the manual work from ``HEAD``:
-descriptions, reasons and folders. Every file must then be as in ``HEAD``. The rehearsal needs Maven and a JDK. The
-exit code is 1 if a file differs, 2 if a command failed or changes are not committed, and otherwise 0.
+before the newest release, and ``make update`` adds the release. :func:`describe` copies the manual work from
+``HEAD``: descriptions, reasons and folders. At the end, every file must be as in ``HEAD``. The rehearsal requires
+Maven and a JDK. The exit code is 1 if a file differs, 2 if a command failed or changes are not committed, and
+otherwise 0.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def main() -> int:
     union = CLONE / UNION.relative_to(ROOT)
     try:
         if _output(ROOT, "git", "status", "--porcelain", "--untracked-files=no"):
-            print("commit first: the rehearsal clones HEAD", file=sys.stderr)
+            print("commit your changes first, because the rehearsal clones HEAD", file=sys.stderr)
             return 2
         there, then = map(numbers_of, bring([release, before]))
         shutil.rmtree(CLONE, ignore_errors=True)
@@ -61,10 +62,10 @@ def main() -> int:
     DIFFERENCES.write_text(differs)
     if differs:
         print(_output(CLONE, "git", "diff", "--cached", "--stat", "HEAD~1"))
-        print(f"{release} was removed and merged again, and files differ: see {DIFFERENCES}")
+        print(f"files differ after removing and adding {release}: see {DIFFERENCES}")
         return 1
     shutil.rmtree(CLONE)  # the clone is large because of its environment
-    print(f"{release} was removed and merged again. All files are unchanged")
+    print(f"{release} was removed and added again, and all files are unchanged")
     return 0
 
 
@@ -76,7 +77,7 @@ def newest_two(union: Path) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Numbers:
-    """The numbers in a release's own classes."""
+    """The error codes and enum values in a release's own classes."""
 
     errors: Sequence[ErrorCode]
     enums: enums.Numbers
@@ -88,7 +89,7 @@ def numbers_of(jars: Jars) -> Numbers:
 
 def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
     """Remove the newest release from the tree ``root``: definitions, history, error codes, enum values, facts and
-    vectors. ``there`` has the numbers of the release, and ``then`` the numbers of the previous release.
+    vectors. ``there`` holds the numbers of the release, and ``then`` the numbers of the previous release.
     """
     union, archive = root / UNION.relative_to(ROOT), root / ARCHIVE
     bundles = facts.stored(archive)
@@ -104,12 +105,11 @@ def remove(root: Path, release: str, there: Numbers, then: Numbers) -> None:
 
 
 def remove_definitions(union: Path, bundle: str) -> None:
-    """Remove the newest release from a union. ``bundle`` has the definitions of the previous release.
+    """Remove the newest release from ``union``. ``bundle`` holds the definitions of the previous release.
 
-    Remove everything that only the newest release has, and versions whose bytes it changed. Then merge the previous
-    release again as the newest, so that it determines names, defaults and everything else that follows the newest
-    release. Definitions that belong to no release do not change, because Kafka defines them only in
-    code.
+    Remove everything that only the newest release has, and versions whose bytes the release changed. Afterwards,
+    merge the previous release again, so that it determines names, defaults and everything else that comes from the
+    newest release. Definitions that belong to no release do not change, because Kafka defines them only in code.
     """
     release, before = newest_two(union)
     history = read_history(union)
@@ -140,7 +140,7 @@ def remove_definitions(union: Path, bundle: str) -> None:
 def _without(message: Message, history: History, release: str, other: Set[tuple[str, int]]) -> MessageDraft | None:
     """Return the draft of a message without the fields of ``release``, which ``history`` lacks.
 
-    The draft lacks the message versions in ``other``. The result is ``None`` if no version remains.
+    Leave out the message versions in ``other``. Return ``None`` if no version remains.
     """
     versions = frozenset(v for v in history.layouts.get(message.name, {}) if (message.name, v) not in other)
     if not versions:
@@ -158,7 +158,7 @@ def _aliases(draft: MessageDraft) -> set[str]:
 
 
 def _drop_names(union: Path, known: set[str]) -> None:
-    """Drop the aliases that are not ``known``, because the names of the newest release are no longer former names."""
+    """Drop the aliases that are not in ``known``, because they are names from the removed release."""
     for message in _messages(union):
         draft = draft_of(message)
         if _aliases(draft) <= known:
@@ -173,7 +173,7 @@ def _drop_names(union: Path, known: set[str]) -> None:
 
 
 def describe(union: Path, checked_in: Path) -> None:
-    """Copy the manual work that ``make update`` leaves from ``checked_in`` to ``union``."""
+    """Copy the work that ``make update`` leaves to maintainers from ``checked_in`` to ``union``."""
     described = {message.name: message for message in _messages(checked_in)}
     for message in _messages(union):
         path = Path(message.decl.span.source.name)

@@ -1,9 +1,9 @@
-"""Releases kwire: ``prepare`` sets the version and its notes, ``notes`` prints the notes, ``rehearse`` tests the
-release, and ``site`` combines the sites of all releases.
+"""Releases kwire: ``prepare`` sets the version and the release notes, ``notes`` prints the notes, ``rehearse`` tests
+the release, and ``site`` combines the sites of all releases.
 
 ``make release-rehearsal`` clones ``HEAD`` into ``build/release``, prepares and tags the version there, and builds the
-sdist and the pure wheel. It installs each in new environments of every Python version that it finds, or that PYTHONS
-names. The rehearsal publishes nothing. The exit code is 1 if a step fails.
+sdist and the pure wheel. Both are installed in new environments of the Python versions in ``PYTHONS`` or, by default,
+of every version on the path. The rehearsal publishes nothing. The exit code is 1 if a step fails.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ VERSIONS = """\
 
 
 def prepare(root: Path, version: str, today: date) -> None:
-    """Set the version, and put the release notes under its title. The notes are the section "Unreleased" or, after
-    the first release, come from the fragments in ``changes`` through towncrier."""
+    """Set the version, and put the release notes under the title of the version. The notes are the section
+    "Unreleased" or, if there is no such section, are built by towncrier from the fragments in ``changes``."""
     path = root / VERSION_FILE
     path.write_text(re.sub(r'^__version__ = ".*"$', f'__version__ = "{version}"', path.read_text(), flags=re.M))
     changelog = root / "CHANGELOG.md"
@@ -138,7 +138,7 @@ def _run(folder: Path, *command: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.release")
     parser.add_argument("action", choices=["prepare", "notes", "rehearse", "site"])
-    parser.add_argument("version", help="release, or folder of the newest site")
+    parser.add_argument("version", help="release to prepare, print or rehearse, or folder of the newest site")
     parser.add_argument("archives", nargs="*", type=Path, help="kwire-site-1.2.3.tar.gz of each release")
     given = parser.parse_args()
     if given.action == "prepare":

@@ -1,11 +1,14 @@
-"""Adds Kafka releases: ``make update RELEASE=4.5.0``, or without RELEASE all releases on Maven that the union lacks.
+"""Adds Kafka releases to ``message_defs/kafka``: ``make update RELEASE=4.5.0``, or ``make update`` for all releases
+on Maven that are missing.
 
-The update fetches the jars and merges them. It writes nothing unless the proof holds. It reads error codes and enum
-values from the release's own classes, and drafts enums for new classes. It stores the facts for the tests,
-generates code, compares it with Kafka's own classes, and writes the newest release's vectors. The report
-``build/update.md`` has the remaining manual work, a draft for the changelog, and the changes. The update needs Maven
-and a JDK. The exit code is 1 if a release was not merged, if Kafka's classes differ, or with ``--check`` if releases
-are missing. It is 2 if Maven or Java failed, and otherwise 0.
+The update fetches the jars of a release and merges their definitions. Nothing is written unless the merged
+definitions provably have the bytes of every release. The update reads error codes and enum values from the release's
+own classes, and drafts enums for new classes. It also stores the definitions for the tests, generates code, compares
+the code with Kafka's own classes, and writes the newest release's vectors. The report ``build/update.md`` lists the
+remaining manual work, a draft for the changelog, and the changes. The update requires Maven and a JDK.
+
+The exit code is 1 if a release was not merged, if Kafka's classes differ, or if ``--check`` finds missing releases.
+The exit code is 2 if Maven or Java failed, and otherwise 0.
 """
 
 from __future__ import annotations
@@ -40,10 +43,10 @@ from tools.maven import Jars, MavenError, bring, releases
 REPORT = ROOT / "build" / "update.md"
 DIFFERENCES = ROOT / "build" / "conformance" / "differences.txt"
 SHOWN, WIDTH = 20, 600
-"""Maximum number of differences from Kafka's classes in the report, and maximum length of each in characters."""
+"""Maximum number of differences from Kafka's classes in the report, and maximum length of each, in characters."""
 LACKING = " has no description"
 SHARED = ("apis", "coordinators", "data")
-"""Folders that should only contain subfolders. Files in them belong in a subfolder or in a neighbouring folder."""
+"""Folders that should only contain subfolders. Files belong in a subfolder or in a neighbouring folder."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,13 @@ class Update:
 
 
 class NotMergedError(ValueError):
-    """A release contradicts the union, so none of it was written."""
+    """A release contradicts the existing definitions, and nothing was written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.update", description=__doc__)
-    parser.add_argument("release", nargs="*", type=_release, help="default: all missing releases")
-    parser.add_argument("--check", action="store_true", help="only print missing releases")
+    parser.add_argument("release", nargs="*", type=_release, help="release to add (default: all missing releases)")
+    parser.add_argument("--check", action="store_true", help="only print the missing releases")
     options = parser.parse_args(arguments)
     try:
         if options.check:
@@ -88,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     left = [*left_to_do(done), *differences]
     REPORT.write_text("".join(f"{line}\n" for line in report(done, left)))
     print("\nLeft to do:", *map(printable, left or ["nothing"]), sep="\n  ")
-    print(f"what changed, and a draft for the changelog: {REPORT.relative_to(ROOT)}")
+    print(f"the changes and a draft for the changelog are in {REPORT.relative_to(ROOT)}")
     return 1 if differences else 0
 
 
@@ -99,7 +102,7 @@ def _release(text: str) -> str:
 
 
 def missing(there: Sequence[str]) -> list[str]:
-    """Return the releases in ``there`` that the union lacks."""
+    """Return the releases in ``there`` that have not been merged."""
     known = read_history(UNION).merged
     return [release for release in there if release not in known]
 
@@ -117,7 +120,7 @@ def take_in(jars: Jars) -> Update:
     known = error_codes.read(ERRORS)
     values: list[str] = []
     new_enums: list[NewEnum] = []
-    if read_history(UNION).merged[-1] == jars.release:  # names come from the newest release
+    if read_history(UNION).merged[-1] == jars.release:  # the newest release determines names
         error_codes.write(ERRORS, error_codes.updated(known, found, jars.release))
         values = enums.take(UNION, enum_classes.of_the_union(classes))
         new_enums = enums.take_new(UNION, classes)
@@ -132,7 +135,7 @@ def compared_with_java(releases: Sequence[str]) -> list[str]:
     command = [sys.executable, "-m", "tests.conformance", "--update-vectors"]
     ran = subprocess.run([*command, *(f"--release={one}" for one in releases)], cwd=ROOT, check=False)
     if ran.returncode and not DIFFERENCES.exists():
-        return ["Kafka's classes could not be compared: see what `make conformance` says"]
+        return ["Kafka's classes could not be compared: run `make conformance` for details"]
     lines = DIFFERENCES.read_text().splitlines()
     more = [f"and {len(lines) - SHOWN} more, see {DIFFERENCES.relative_to(ROOT)}"] if len(lines) > SHOWN else []
     return [*(f"Kafka's classes differ: {line[:WIDTH]}" for line in lines[:SHOWN]), *more]
@@ -163,7 +166,7 @@ def _compared(release: str) -> tuple[list[Change], str]:
 
 
 def _news(changes: Sequence[Change], update: Update) -> Iterator[str]:
-    """Yield the news for users of the definitions as phrases."""
+    """Yield a phrase for each kind of change that matters to users of the definitions."""
     if added := sorted(change.message.name for change in changes if isinstance(change, MessageAdded)):
         yield f"new messages {', '.join(added)}"
     versions: dict[str, int] = {}
@@ -203,7 +206,7 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
         versions = ", ".join(str(version) for _, version in pairs)
         yield f"`{name}`: explain version {versions} in a comment such as `// Version 3 adds …` (KIP)"
     for path in sorted(path for folder in SHARED for path in (UNION / folder).glob("*.json")):
-        yield f"`{path.relative_to(ROOT)}`: move the file to the folder where readers expect it"
+        yield f"`{path.relative_to(ROOT)}`: move the file to a subfolder or to a neighbouring folder"
     for enum in done[-1].new_enums if done else ():
         yield str(enum)
     for update in done:
@@ -211,7 +214,7 @@ def left_to_do(done: Sequence[Update]) -> Iterator[str]:
             yield f"{update.jars.release}: {note}"
         if update.jars.missing:
             modules = ", ".join(update.jars.missing)
-            yield f"{update.jars.release}: Maven lacks {modules}. Merge again when it is published"
+            yield f"{update.jars.release}: Maven lacks {modules}. Merge the release again when Maven has them"
 
 
 if __name__ == "__main__":

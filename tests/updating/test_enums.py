@@ -289,5 +289,5 @@ def test_the_command_tells_what_differs_in_a_release(
         enums, "classes_of", lambda folder: [NumberedClass("common.Tide", "id", "int8", said[folder.name])]
     )
     newest = "Tide.LOW is 2 in Java, 0 here\nTide.EBB is 1 in Java, missing here\nTide.HIGH is not in Java\n"
-    for arguments, code, told in (([], 1, newest), (["9.0.0"], 0, "the enums are those of 9.0.0\n")):
+    for arguments, code, told in (([], 1, newest), (["9.0.0"], 0, "the enums match those of 9.0.0\n")):
         assert (enums.main(arguments), capsys.readouterr().out) == (code, told)

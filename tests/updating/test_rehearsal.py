@@ -165,14 +165,14 @@ def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("dirty", "differs", "code", "told"),
     [
-        ("", "", 0, "1.2.0 was removed and merged again. All files are unchanged\n"),
+        ("", "", 0, "1.2.0 was removed and added again, and all files are unchanged\n"),
         (
             "",
             "+ a line\n",
             1,
-            "1 file changed\n1.2.0 was removed and merged again, and files differ",
+            "1 file changed\nfiles differ after removing and adding 1.2.0",
         ),
-        (" M README.md\n", "", 2, "commit first"),
+        (" M README.md\n", "", 2, "commit your changes first"),
         ("fails", "", 2, "Command 'git' returned non-zero exit status 128"),
     ],
 )

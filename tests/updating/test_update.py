@@ -122,7 +122,7 @@ def test_an_enum_that_is_new_is_drafted_and_left_to_do(root: Path) -> None:
     assert json.loads((root / "union" / "enums" / "Tide.json").read_text()) == draft(TIDE)
     assert [path.stem for path in sorted((root / "union" / "enums").iterdir())] == ["Phase", "Tide"]
     left = list(left_to_do([done]))
-    assert "`enums/Tide.json` is a draft from `common.moon.Tide`. Describe it, name it in " in "\n".join(left)
+    assert "`enums/Tide.json` is a draft from `common.moon.Tide`. Describe the enum, name it in " in "\n".join(left)
     assert any(line.startswith("`common.moon.Tide$Rank` contains numbers (FIRST 1, LAST 9). Define") for line in left)
     assert any("`union/enums/Tide.json`: describe enum `Tide`, value `LOW`, value `HIGH`" in line for line in left)
     assert "new enums Tide" in "\n".join(report([done], []))
@@ -167,8 +167,8 @@ def test_the_report_says_what_is_left_to_do(root: Path) -> None:
         "- `union/apis/ClockRequest.json`: request `ClockRequest` has no response; "
         "no message and no struct is described; describe field `Time`",
         "- `errors.json`: error 2 (`TOO_EARLY`) has no description",
-        "- `union/apis/ClockRequest.json`: move the file to the folder where readers expect it",
-        "- 1.1.0: Maven lacks kafka-streams. Merge again when it is published",
+        "- `union/apis/ClockRequest.json`: move the file to a subfolder or to a neighbouring folder",
+        "- 1.1.0: Maven lacks kafka-streams. Merge the release again when Maven has them",
         "- Kafka's classes differ: &#60;b&#62;&#95;",
         "- Kafka 1.1.0: new versions ClockRequest 1.",
     ):
@@ -293,7 +293,7 @@ def test_files_in_folders_that_others_share_are_left_to_be_moved(root: Path) -> 
         path = root / "union" / f"{place}.json"
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(DATA.format(path.stem))
-    moved = [line.partition(":")[0] for line in left_to_do([]) if line.endswith("where readers expect it")]
+    moved = [line.partition(":")[0] for line in left_to_do([]) if line.endswith("neighbouring folder")]
     assert moved == [f"`union/{place}.json`" for place in ("apis/A", "coordinators/C", "coordinators/D", "data/E")]
 
 
@@ -349,7 +349,7 @@ def test_what_is_left_to_do_is_printed_as_it_is_or_as_nothing(
         monkeypatch.setattr(update, name, value)
     monkeypatch.setattr(subprocess, "run", lambda command, **_: subprocess.CompletedProcess(command, 0, "No more."))
     assert main(["1.0.0"]) == 0
-    end = "\nwhat changed, and a draft for the changelog: update.md\n"
+    end = "\nthe changes and a draft for the changelog are in update.md\n"
     assert capsys.readouterr().out == f"\nLeft to do:{shown}{end}"
     head, _, tail = (root / "update.md").read_text().partition("# Draft")
     assert head.count("\n- ") == len(left)
@@ -513,7 +513,7 @@ sys.exit({code})
         (["error codes, 7: A is B in Java"], 1, ["Kafka's classes differ: error codes, 7: A is B in Java"]),
         (["x" * 601] * 20, 1, [f"Kafka's classes differ: {'x' * 600}"] * 20),
         (["x" * 1000] * 22, 1, [*[f"Kafka's classes differ: {'x' * 600}"] * 20, "and 2 more, see differences.txt"]),
-        (None, 2, ["Kafka's classes could not be compared: see what `make conformance` says"]),
+        (None, 2, ["Kafka's classes could not be compared: run `make conformance` for details"]),
     ],
 )
 def test_what_differs_from_the_classes_of_a_release_is_left_to_do(
