@@ -16,26 +16,36 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+import clockwork_wire
+from clockwork_wire.models import MODELS as CLOCK_MODELS
 from kwire.errors import UnknownVersionError
-from kwire.models import WITH_RECORDS, ModelOf
+from kwire.message import Message
+from kwire.models import WITH_RECORDS, ModelOf, Models
 from kwire_kafka import FetchRequest
+from kwire_kafka.models import MODELS
 from kwirec import Report, emit, load
 from kwirec.naming import snake_case
 from kwirec.outputs import Limits
-from tests.models.support import Model, model_of, mutated
+from tests.models.support import Model, mutated
 from tests.properties.values import FIXED, NAMES, RandomSource, make, message_class
 
 ROOT = Path(__file__).parents[2]
 UNION = ROOT / "message_defs" / "kafka"
 SOME = "Fetch*:4,Fetch*:newest,Produce*:newest,ApiVersions*:3,OffsetCommit*:1,*Header:newest,Share*:newest,Vote*:2"
+CLOCKWORK = ROOT / "tests" / "data" / "clockwork"
+CLOCKS = "ClockHeader:0,ClockRequest:1-2,ClockResponse:1,ClockResponse:3,Escapement:4-5,Gear:0,Pendulum*,Winding*"
 
 
-def emitted(out: Path, only: str) -> Iterator[tuple[str, ModuleType]]:
+def emitted(
+    out: Path, only: str, definitions: Path = UNION, **parameters: object
+) -> Iterator[tuple[str, ModuleType]]:
     """The modules that the templates make, by the name of the message."""
     report = Report()
-    loaded = load([UNION], report)
+    loaded = load([definitions], report)
     options: dict[str, Any] = {"formatters": {".py": ["cat"]}, "limits": Limits(seconds=600)}
-    assert emit(loaded, [UNION], "pydantic", out=out, only=only, report=report, **options)
+    assert emit(
+        loaded, [definitions], "pydantic", out=out, only=only, report=report, parameters=parameters, **options
+    )
     for message in loaded.schema.messages:
         if (path := out / f"{snake_case(message.name)}.py").is_file():
             yield message.name, imported(path)
@@ -65,13 +75,13 @@ def schema_of(model: Model) -> str:
     return json.dumps(model.model_json_schema()).replace('\\n    "', '"')
 
 
-def assert_same(name: str, module: ModuleType, chosen: Random) -> int:
+def assert_same(cls: type[Message], module: ModuleType, chosen: Random, models: Models = MODELS) -> int:
     """Compare each version of a message that a module has."""
-    cls = message_class(name)
+    name = cls.__name__
     versions = [version for version in cls.VALID_VERSIONS if hasattr(module, f"{cls.__name__}V{version}")]
     for version in versions:
         model: Model = getattr(module, f"{cls.__name__}V{version}")
-        twin = model_of(cls, version)
+        twin: Model = models[name].for_version(version)
         assert schema_of(model) == schema_of(twin), (name, version)
         messages = [make(cls, version, FIXED[case]) for case in ("max", "null", "unknown tags")]
         messages += [make(cls, version, RandomSource(chosen)) for _ in range(3)]
@@ -87,9 +97,18 @@ def assert_same(name: str, module: ModuleType, chosen: Random) -> int:
     return len(versions)
 
 
+def test_models_with_every_feature_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
+    found = {
+        name: assert_same(clockwork_wire.PROTOCOL[name], module, Random(name), CLOCK_MODELS)
+        for name, module in emitted(tmp_path, CLOCKS, CLOCKWORK, package="clockwork_wire")
+    }
+    assert found.keys() == {name for name in clockwork_wire.MODULES if clockwork_wire.PROTOCOL[name].VALID_VERSIONS}
+    assert (found["ClockRequest"], found["ClockResponse"], found["Gear"]) == (2, 2, 1)
+
+
 @pytest.mark.long
 def test_some_models_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
-    found = {name: assert_same(name, module, Random(7)) for name, module in emitted(tmp_path, SOME)}
+    found = {name: assert_same(message_class(name), module, Random(7)) for name, module in emitted(tmp_path, SOME)}
     assert found["FetchRequest"] == 2
     assert len(found) > 25
 
@@ -98,7 +117,7 @@ def test_some_models_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_all_models_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
-    found = {name: assert_same(name, module, Random(name)) for name, module in emitted(tmp_path, "")}
+    found = {name: assert_same(message_class(name), module, Random(name)) for name, module in emitted(tmp_path, "")}
     assert {name: len(message_class(name).VALID_VERSIONS) for name in NAMES} == found
 
 

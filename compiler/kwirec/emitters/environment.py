@@ -52,9 +52,9 @@ def escaped(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in clean)
 
 
-def docstring(text: str, *, indent: int = 4, note: str = "") -> str:
+def docstring(text: object, *, indent: int = 4, note: str = "") -> str:
     """Return a docstring with ``text``, escaped and wrapped, and a note below it."""
-    clean = escaped(text) or "No description."
+    clean = escaped(str(text)) or "No description."
     pad = " " * indent
     if note:
         return f'"""{clean}\n\n{pad}{note}\n{pad}"""'

@@ -95,12 +95,13 @@ def _parameters(templates: Templates, given: Mapping[str, object], report: Repor
     for name, value in given.items():
         try:
             found[name] = _like(found[name], value)
-        except (KeyError, ValueError) as problem:
+        except KeyError:
             what = f"the templates have no parameter `{name}`"
-            if isinstance(problem, ValueError):
-                what = f"the parameter `{name}` cannot be `{value}`: {problem}"
             helps = [did_you_mean(name, found) or (f"the parameters are {', '.join(found)}" if found else "")]
             report.add(template_codes.BAD_EMIT_TOML, what, Span(Source(templates.name, ""), 0, 0), helps=helps)
+        except ValueError as problem:
+            what = f"the parameter `{name}` cannot be `{value}`: {problem}"
+            report.add(template_codes.BAD_EMIT_TOML, what, Span(Source(templates.name, ""), 0, 0))
     return found
 
 
