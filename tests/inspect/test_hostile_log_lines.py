@@ -179,6 +179,7 @@ def test_a_number_out_of_range_makes_one_bad_row(tmp_path: Path, line: str) -> N
         "[9999-12-31 23:59:59,999 -12:00]",
         "[0001-01-01 00:00:00,000]",
         "[9999-12-31 23:59:59,999]",
+        "[2026-13-21 16:33:41,379]",
         "9999999999.5",
         '{"instant":{"epochSecond":9999999999,"nanoOfSecond":"x"},"message":"%s"}',
         '{"instant":{"epochSecond":1700000000,"nanoOfSecond":[]},"message":"%s"}',
