@@ -155,6 +155,7 @@ TAGS = (
         tagged("Four", 5),
         field("Five", versions="1+"),
         field("Six", versions="1+"),
+        field("Seven", versions="1+", default="a"),
     ),
     data(
         "Gear",
@@ -166,6 +167,7 @@ TAGS = (
         tagged("Four", 7, versions="2+", taggedVersions="2+"),
         tagged("Five", 8),
         tagged("Six", 9, versions="1+", taggedVersions="2+"),
+        tagged("Seven", 10, default="b"),
     ),
 )
 ENUMS = (

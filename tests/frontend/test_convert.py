@@ -11,6 +11,7 @@ from zipfile import ZipFile
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from kwirec.convert import convert, json_files, krammar_files
 from kwirec.diagnostics.diagnostic import Report
@@ -30,6 +31,7 @@ from kwirec.ir import Schema, resolve
 from kwirec.lowering import lower
 from tests.frontend.test_krammar import SAMPLE
 from tests.properties.test_any_schema import definitions
+from tests.support.effort import examples
 from tests.support.kafka_releases import distinct, texts
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +128,73 @@ def test_releases_survive_in_a_normal_form(release: str) -> None:
 def test_drawn_definitions_survive(definition: dict[str, Any]) -> None:
     (back,) = there_and_back({"Drawn.json": json.dumps(definition)}).values()
     assert normal(json.loads(back)) == normal(definition)
+
+
+ENTITIES = ("topicName", "groupId", "brokerId", "transactionalId", "producerId")
+HEADS: dict[str, list[dict[str, Any]]] = {
+    "request": [
+        {"apiKey": 7}, {"apiKey": 0, "listeners": ["broker"], "latestVersionUnstable": True},
+        {"apiKey": 32767, "listeners": ["zkBroker", "controller"], "sentTo": "controller"},
+        {"apiKey": 1, "sentTo": "group", "headerVersions": {"0-1": "1", "2+": "2"}},
+        {"apiKey": 2, "sentTo": "transaction", "headerVersions": {"0+": "0"}},
+    ],
+    "metadata": [{"apiKey": 0}, {"apiKey": 9}],
+    "coordinator-key": [{"apiKey": 3}], "coordinator-value": [{"apiKey": 3}],
+    "data": [{}], "header": [{}],
+}  # fmt: skip
+
+
+@st.composite
+def with_everything(draw: st.DrawFn) -> dict[str, Any]:
+    """A definition of any kind, with attributes and structs that no codec needs."""
+    plain = draw(definitions())
+    kind = draw(st.sampled_from([*HEADS]))
+    message = plain | {"type": kind, **draw(st.sampled_from(HEADS[kind]))}
+    names = {"aliases": st.lists(st.sampled_from(("Old", "Older", "V1Name")), unique=True, max_size=2)}
+    low, high = (int(text) for text in (plain["validVersions"].split("-") * 2)[:2])
+    message |= draw(st.fixed_dictionaries({}, optional=names))
+    if draw(st.booleans()):
+        message["deprecatedVersions"] = draw(st.sampled_from((str(low), f"{low}-{high}", "none")))
+    common: dict[str, Any] = {}
+    seen: list[dict[str, Any]] = []
+
+    def decorate(fields: list[dict[str, Any]]) -> None:
+        for one in fields:
+            seen.append(one)
+            base = one["type"].strip("[]")
+            options: dict[str, Any] = {**names, "entityType": st.sampled_from(ENTITIES)}
+            options |= {"zeroCopy": st.just(True)} if base == "bytes" else {}
+            options |= {"mapKey": st.just(True)} if base in ("string", "int32") else {}
+            options |= {"since": st.sampled_from(("4.0", "3.10.1"))} if "tag" in one else {}
+            one |= draw(st.fixed_dictionaries({}, optional=options))
+            if one["type"] == base and not base[0].isupper() and draw(st.integers(0, 3)) == 0:
+                one["type"] = f"[]{'[]' * draw(st.integers(0, 1))}{base}"
+                for name in ("default", "flexibleVersions", "zeroCopy"):
+                    one.pop(name, None)
+            if "fields" in one:
+                decorate(one["fields"])
+                if draw(st.booleans()):
+                    versions = draw(st.sampled_from(("0+", f"{low}-{high}", one["versions"])))
+                    about = {"about": one.pop("structAbout")}
+                    common[base] = {"name": base, "versions": versions, **about, "fields": one.pop("fields")}
+
+    decorate(message["fields"])
+    for one in seen:
+        if common and one["type"] == "string" and "default" not in one and draw(st.integers(0, 2)) == 0:
+            one["type"] = draw(st.sampled_from(("", "[]"))) + draw(st.sampled_from([*common]))
+            for name in ("flexibleVersions", "mapKey", "zeroCopy"):
+                one.pop(name, None)
+    return message | ({"commonStructs": [*common.values()]} if common else {})
+
+
+@examples(0.5)
+@given(with_everything())
+def test_drawn_definitions_with_everything_survive(definition: dict[str, Any]) -> None:
+    """Also in the reverse order of attributes, and once more."""
+    text = json.dumps(definition)
+    (back,) = there_and_back({"Drawn.json": text}).values()
+    assert normal(json.loads(back)) == normal(definition)
+    assert there_and_back({"Drawn.json": back}) == {"Drawn.json": back}
 
 
 def test_the_sample_of_every_word_survives() -> None:

@@ -122,9 +122,6 @@ def _nullability(before: bool, after: bool) -> Iterator[type[c.FieldPersists]]:
 def _same_bytes(before: Kind, after: Kind) -> bool:
     """Return whether two kinds have the same encoding, if :data:`TWINS` count as the same type."""
     match before, after:
-        case ArrayKind(), ArrayKind():
-            same = (before.compact, before.nullable) == (after.compact, after.nullable)
-            return same and _same_bytes(before.element, after.element)
         case BlobKind(), BlobKind():
             same = (before.compact, before.nullable) == (after.compact, after.nullable)
             return same and (before.compact or before.string == after.string)
