@@ -225,7 +225,10 @@ def test_a_key_log_that_is_too_large_is_refused(keys: Path, monkeypatch: pytest.
     assert numbers(read_key_log(str(keys))) == [1, 2]
     with keys.open("ab") as file:
         file.write(b"#" * (2 << 20))
-    assert refused(read_key_log, keys) == f"the key log {keys} is larger than 3 MB: pass only the needed part"
+    assert (
+        refused(read_key_log, keys)
+        == f"the key log {keys} is larger than 3 MB: remove the secrets of other connections"
+    )
 
 
 def first(data: bytes, kind: str = "data") -> Piece:

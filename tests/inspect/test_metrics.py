@@ -317,8 +317,14 @@ def test_what_cannot_be_read_is_said(
     [
         ('{"deprecatedrequests": ', "JSON that cannot be parsed"),
         ("[" * 1000 + '"deprecatedrequests"', "JSON that cannot be parsed"),
-        ('{"deprecatedrequests":\n' + "1,\n" * 2000, "JSON of more than 0 MB: request only the needed MBeans"),
-        ('{"deprecatedrequests":[' + "[]," * 800, "JSON of more than 1,000 values: request only the needed MBeans"),
+        (
+            '{"deprecatedrequests":\n' + "1,\n" * 2000,
+            "JSON of more than 0 MB: request only DeprecatedRequestsPerSec MBeans",
+        ),
+        (
+            '{"deprecatedrequests":[' + "[]," * 800,
+            "JSON of more than 1,000 values: request only DeprecatedRequestsPerSec MBeans",
+        ),
         ('{"deprecatedrequests":\n' + "1," * 3000, "a line of 6000 bytes is skipped"),
     ],
 )

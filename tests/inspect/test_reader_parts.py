@@ -286,9 +286,9 @@ def test_stored_tables_are_read_with_all_their_files(tmp_path: Path) -> None:
           for name in ("requests", "errors", "refused", "connections") for value in (-1, None)),
         ({"bytes": None, "begun": -1}, ""),
         ({"first_seen": -62_135_596_800_000_000}, ""),
-        ({"first_seen": -62_135_596_800_000_001}, "first_seen is not a time in the years 1 to 9999"),
+        ({"first_seen": -62_135_596_800_000_001}, "first_seen contains a time outside the years 1 to 9999"),
         ({"last_seen": 253_402_300_799_999_998}, ""),
-        ({"last_seen": 253_402_300_800_000_000}, "last_seen is not a time in the years 1 to 9999"),
+        ({"last_seen": 253_402_300_800_000_000}, "last_seen contains a time outside the years 1 to 9999"),
         ({"last_seen": None}, ""),
     ],
 )  # fmt: skip

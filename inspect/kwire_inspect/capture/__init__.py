@@ -1,7 +1,7 @@
 """Reassembles the TCP streams in packet captures, without Spark or Kafka.
 
-Reading pcap and pcapng files, plain or compressed, yields a ``Piece`` for each run of bytes, each gap and each end of
-a connection, and a ``Broken`` for each problem of a file.
+``read_pieces`` reads pcap and pcapng files, plain or compressed. It yields a ``Piece`` for each run of bytes, each
+gap and each closed connection, and a ``Broken`` for each problem in a file.
 """
 
 from kwire_inspect.capture.ordering import Piece

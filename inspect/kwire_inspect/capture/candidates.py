@@ -1,4 +1,4 @@
-"""Finds the next packet in a pcap file by checking all positions of a buffer at once."""
+"""Finds the next packet in a pcap file by checking many positions of a buffer at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PIECE = 1 << 16
 
 
 class Headers:
-    """Finds the positions that the ``plausible`` function of a ``Mark`` would accept: headers followed by another
+    """Finds the positions that ``Mark.plausible`` would accept: positions of headers that are followed by another
     header or by the end of the file.
 
     ``times`` contains the minimum and maximum packet times, in seconds since the epoch, and ``sizes`` the minimum and
@@ -27,7 +27,7 @@ class Headers:
         self._order, self._head, self._times, self._sizes = order, head, times, sizes
 
     def first(self, buffer: bytes, start: int, stop: int) -> int:
-        """Return the first position in ``range(start, stop)`` that holds such a header, or -1."""
+        """Return the first position in ``range(start, stop)`` that holds a plausible header, or -1."""
         data = np.frombuffer(buffer, np.uint8)
         for begin in range(start, stop, PIECE):
             places = np.arange(begin, min(begin + PIECE, stop), dtype=np.int64)
@@ -40,7 +40,7 @@ class Headers:
         return -1
 
     def _headers(self, data: npt.NDArray[np.uint8], places: Places) -> tuple[Places, Places]:
-        """Return the positions in ``places`` that may hold a header, and the positions where their packets end."""
+        """Return the positions in ``places`` that may hold a header, and the positions where packets would end."""
         places = places[places <= len(data) - self._head]
         seconds = self._word(data, places)
         places = places[(seconds >= self._times[0]) & (seconds <= self._times[1])]

@@ -1,7 +1,7 @@
 """Reads the headers before TCP: link layers, IP and tunnels.
 
 The link layers are Ethernet with VLAN tags, LLC, Linux cooked, PPP, PPPoE and MPLS. The tunnels are GRE with ERSPAN,
-VXLAN, Geneve, EtherIP, and IP in IP. A layer is a function that reads its header and returns the name of the next
+VXLAN, Geneve, EtherIP, and IP in IP. Each layer has a function that reads its header and returns the name of the next
 layer.
 """
 
@@ -25,7 +25,7 @@ ETHERNET = 1
 ETHERNET_IN_SNAP = {b"\0\0\0", b"\0\0\xf8"}
 """SNAP organization codes whose protocol numbers are EtherTypes [RFC 1042, IEEE 802.1H]."""
 MIN_TYPE = 0x0600
-"""Minimum EtherType. A smaller number in the same field is the payload size in bytes [IEEE 802.3]."""
+"""Minimum EtherType. A smaller number in the EtherType field is the payload size in bytes [IEEE 802.3]."""
 PPP_CONTROL = 0x4000
 """First PPP protocol number after the network-layer protocols [RFC 1661]."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
@@ -40,7 +40,7 @@ INSTANCE, GPE = 0x08, 0x04
 """VXLAN flags: the network identifier is valid, and the fourth byte is the protocol number."""
 GPE_PROTOCOLS = {1: "ipv4", 2: "ipv6", 3: "ethernet"}
 CARRYING_PORTS = {1701: "L2TP", 2152: "GTP", 3544: "Teredo", 4500: "ESP", 4754: "GRE", 5247: "CAPWAP", 6080: "GUE"}
-"""UDP ports registered with IANA for unsupported encapsulations."""
+"""Names of unsupported encapsulations, by the UDP port that IANA has registered for each."""
 WIREGUARD = {b"\1\0\0\0", b"\2\0\0\0", b"\3\0\0\0", b"\4\0\0\0"}
 WIREGUARD_PORT = 51820
 CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
@@ -143,7 +143,7 @@ def ppp(walk: Walk) -> str:
 def mpls(walk: Walk) -> str:
     """Read an MPLS label stack [RFC 3032].
 
-    No field identifies the next layer. It is IP, or Ethernet with or without a control word [RFC 4385].
+    No field identifies the next layer. The next layer is IP, or Ethernet with or without a control word [RFC 4385].
     """
     walk.enter("MPLS")
     while not walk.buffer[walk.take(4) + 2] & 1:
@@ -171,7 +171,7 @@ def looks_like_ip(walk: Walk, at: int) -> bool:
 
 
 class FragmentError(Exception):
-    """Raised when a walk reaches a fragment.
+    """Raised when a ``Walk`` reaches an IP fragment.
 
     ``number`` identifies the packet, ``at`` is the byte offset of the fragment in the packet, and ``last`` says
     whether it is the last fragment.
@@ -250,7 +250,7 @@ def extension(walk: Walk) -> str:
 
 
 def gre(walk: Walk) -> str:
-    """Read a GRE header [RFC 2784, RFC 2890]. PPTP uses version 1 [RFC 2637]."""
+    """Read a GRE header [RFC 2784, RFC 2890]. PPTP uses GRE version 1 [RFC 2637]."""
     walk.enter("GRE")
     at = walk.take(4)
     flags, kind = walk.number(at), walk.number(at + 2)

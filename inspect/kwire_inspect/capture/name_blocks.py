@@ -1,7 +1,7 @@
 """Reads host names from the name resolution blocks of pcapng files [draft-ietf-opsawg-pcapng, 4.5].
 
-Programs write these blocks before the first packet or after the last packet, so only the two ends of a file are
-searched. Compressed files and standard input are searched only at the beginning.
+Programs write name resolution blocks before the first packet or after the last packet, so only the beginning and the
+end of a file are searched. Compressed files and standard input are searched only at the beginning.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _of_file(path: str) -> dict[str, str]:
 
 
 def _first(names: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the first name of each address, for at most ``MAX_NAMES`` addresses. Stop at the first error."""
+    """Return the first name of each address, for at most ``MAX_NAMES`` addresses. Stop at the first read error."""
     found: dict[str, str] = {}
     with suppress(OSError, DamagedStreamError):
         for address, name in names:

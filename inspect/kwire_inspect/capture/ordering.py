@@ -1,6 +1,6 @@
 """Puts the bytes of a connection in order, despite lost, repeated and late packets [RFC 9293].
 
-A capture differs from the traffic that the two ends saw. It may begin late, lack packets that arrived, and repeat or
+Unlike the two ends, a capture may miss the beginning of a connection and packets that arrived, and it may repeat or
 reorder packets. Acknowledgements from the other side show which bytes arrived.
 
 A packet is delivered when the data before it and all data that it acknowledges have been delivered. A response
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
 MASK: Final = 0xFFFFFFFF
 HALF: Final = 1 << 31
 FAR: Final = 1 << 30
-"""Maximum window size in bytes [RFC 7323]. A packet at a greater distance belongs to another connection."""
+"""Maximum window size in bytes [RFC 7323]. A packet whose sequence number is farther away belongs to another
+connection.
+"""
 PieceKind = Literal["data", "gap", "closed"]
 MAX_BYTES: Final = 4 << 20
 MAX_PACKETS: Final = 1000
@@ -46,7 +48,7 @@ def unwrapped(number: int, near: int) -> int:
 class TcpStream:
     """One direction of a connection: its position, and the packets that arrived early [RFC 9293, section 3.4].
 
-    Counts are sequence numbers that do not wrap. They are ``None`` until known.
+    Counts are sequence numbers that do not wrap. A count is ``None`` until it is known.
 
     ======  ==================================================================================
     isn     initial sequence number, if a SYN was seen
@@ -72,8 +74,8 @@ class TcpStream:
         """Begin this direction with its first packet, which contains ``size`` bytes starting at ``seq``.
 
         If the handshake was captured, bytes before ``seq`` that the other side had not acknowledged are considered
-        missing. Otherwise, they are assumed to precede the capture. A single byte that the other side had already
-        acknowledged is a keep-alive probe [RFC 9293, 3.8.4].
+        missing. Otherwise, these bytes are assumed to have been sent before the capture began. A single byte that the
+        other side had already acknowledged is a keep-alive probe [RFC 9293, 3.8.4].
         """
         start = seq
         if self.heard is not None:
@@ -143,8 +145,8 @@ class Piece:
             ``direction`` was the first to close it, with a FIN or a reset, and 0 if neither side closed it
     ======  =========================================================================================================
 
-    ``source`` is the path of the file that contains the packet, and ``position`` is the packet's byte offset in the
-    uncompressed file. ``time`` is in seconds since the epoch and never decreases within a connection.
+    ``source`` and ``position`` locate the packet that produced the piece: the path of the file, and the byte offset
+    in the uncompressed file. ``time`` is in seconds since the epoch and never decreases within a connection.
     """
 
     connection: Connection
@@ -256,7 +258,7 @@ class Ordering:
         return (self.forward, self.backward), (self.backward, self.forward)
 
     def _take(self, packet: Packet, lane: TcpStream, other: TcpStream, seq: int) -> None:
-        """Record the sequence numbers of a packet. Add it to the waiting packets if it has new data."""
+        """Record the sequence numbers of a packet. Add the packet to the waiting packets if it has new data."""
         size = length(packet)
         if lane.next is None:
             lane.begin_at(seq, size, handshake=self.connection.complete)
@@ -294,7 +296,7 @@ class Ordering:
             return
         self.time = max(self.time, packet.time)
         data, missing = packet.data[old:], packet.missing - max(old - len(packet.data), 0)
-        if lane.ended and (data or missing > 0):  # so the skipped byte was not a FIN
+        if lane.ended and (data or missing > 0):  # the byte skipped before this data was not a FIN
             pieces.append(self._piece("gap", lane, b"", 1, packet))
             lane.ended = False
         if data:
@@ -316,8 +318,8 @@ class Ordering:
     def _give_up(self, pieces: list[Piece]) -> None:
         """Deliver the next waiting data, after a gap if necessary.
 
-        The gap covers the missing bytes that the other side has received. If there are none, it covers all bytes
-        before the next packet.
+        The gap covers the missing bytes that the other side has received. If there are no such bytes, the gap covers
+        all bytes before the next packet.
         """
         lanes = (self.forward, self.backward)
         for lane, other in self._both():

@@ -26,7 +26,7 @@ packet.
 LONGEST: Final = 1 << 20
 """Maximum number of bytes to read from a packet: twice the maximum size of packets merged by network cards."""
 BEGINNING = 64
-"""Number of bytes to read before identifying the format of a file. Decompression may yield fewer at first."""
+"""Number of bytes to read before identifying the format of a file. Decompression may yield fewer bytes at first."""
 Block = list[Packet | Broken]
 """Consecutive packets of a file, and the file's problems."""
 
@@ -40,9 +40,9 @@ def file_packets(
 ) -> Iterator[Packet | Broken]:
     """Yield the TCP packets of a file, and the file's problems.
 
-    ``start`` and ``end`` select packets by time, in seconds since the epoch. ``end`` is exclusive. Packets with keys
-    in ``passed`` are skipped as early as possible. The set may grow during the iteration. ``secrets`` is called with
-    each key log in the file.
+    ``start`` and ``end`` select packets by time, in seconds since the epoch. ``end`` is exclusive. Packets whose
+    ``Packet.key`` is in ``passed`` are skipped as early as possible. The caller may add keys to ``passed`` during the
+    iteration. ``secrets`` is called with each key log in the file.
     """
     for block in file_blocks(path, passed, start, end, secrets):
         yield from block
@@ -86,7 +86,7 @@ class Sieve(Taker):
     )
 
     def __init__(self, report: Report, passed: AbstractSet[bytes], start: float, end: float) -> None:
-        self._unwrapper: Unwrapper | None = None  # most files do not need one
+        self._unwrapper: Unwrapper | None = None  # most files need no unwrapper
         self._report = report
         self._path = report.source
         self._passed = passed

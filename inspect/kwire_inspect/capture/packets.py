@@ -1,11 +1,11 @@
-"""TCP packets, and the evidence in them about the two ends of a connection.
+"""TCP packets, and the evidence in them about which end of a connection is the server.
 
 This module reads only frames in which TCP follows IP directly: Ethernet (with or without VLAN tags), Linux cooked
 captures, loopback and raw IP. The link types are listed at https://www.tcpdump.org/linktypes.html.
 
 Handshakes show which end is the server. Without a handshake there are only hints: the handshake of another connection
-with the same address and port, an end with many peers, and Kafka's usual ports. A lower port is not a hint, because
-the mapped ports and node ports of brokers can be higher than their clients' ports.
+with the same address and port, an end with many peers, and Kafka's usual ports. A lower port number is not a hint,
+because the mapped ports and node ports of brokers can be higher than their clients' ports.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ NAMES = {
 USUAL = frozenset(port for start in (9092, 19092, 29092, 39092) for port in range(start, start + 8))
 """Ports of brokers and controllers in examples, container images and most installations."""
 MANY = 3
-"""Minimum number of peers of a server, and minimum ratio of this number to the client's number of peers."""
+"""Minimum number of peers of a server, and minimum ratio of the server's peers to the client's peers."""
 MAX_ENDS = 1 << 16
-"""Maximum number of ends to keep. Each needs about 200 bytes."""
+"""Maximum number of connection ends to keep. Each end needs about 200 bytes of memory."""
 
 
 @mypyc_attr(acyclic=True)
@@ -126,7 +126,7 @@ def packet(
 ) -> Packet | None:
     """Return the TCP packet in ``buffer[start:stop]``, the captured part of a frame of ``length`` bytes.
 
-    Return ``None`` if TCP does not follow IP directly. Such frames are left to ``unwrapping``.
+    Return ``None`` if TCP does not follow IP directly, so that ``unwrapping`` must read the frame.
     """
     ip = link.network(buffer, start, stop)
     if ip < 0 or ip + 34 > stop:
@@ -159,9 +159,9 @@ def packet(
 class Link:
     """A link type.
 
-    ``layer`` is the name of its layer in ``unwrapping``. ``header`` is the header size in bytes, or -1 if packets
-    must always be unwrapped. ``typed`` is the byte offset of the EtherType in the header, or -1 if there is no
-    EtherType.
+    ``layer`` is the key of the link type in ``unwrapping.LAYERS``. ``header`` is the header size in bytes, or -1 if
+    only ``unwrapping`` can read the frames. ``typed`` is the byte offset of the EtherType in the header, or -1 if
+    there is no EtherType.
 
     The address families in loopback headers depend on the operating system, so the IP version is read from the IP
     header.
@@ -221,7 +221,7 @@ class Servers:
     """Learns which ends are servers from the first packet between each pair of ends.
 
     Tasks that read different shares of a capture reach the same conclusions. ``ports`` contains the server ports that
-    the user has given.
+    the user specified.
     """
 
     __slots__ = ("_asked", "_others", "ports")
@@ -245,9 +245,9 @@ class Servers:
             self._asked.add(source if packet.flags & ACK else target)
 
     def asked(self, key: bytes) -> bool | None:
-        """Return whether packets with this key come from the client, according to the given ports.
+        """Return whether packets with this key come from the client, according to ``ports``.
 
-        Return ``None`` if both or neither of its ports were given.
+        Return ``None`` if ``ports`` contains both or neither of the ports in the key.
         """
         return _only(*(port in self.ports for port in ports_of(key)))
 
@@ -306,10 +306,10 @@ class Peer:
 class Connection:
     """A TCP connection.
 
-    ``started`` is the time when it was first seen, in seconds since the epoch. ``complete`` is true if the handshake
-    was captured, so that nothing is missing at the beginning. ``guess`` is set if neither a handshake nor the given
-    ports show which side is the client. ``encryption`` is the reason why a TLS connection was not decrypted although
-    secrets were given.
+    ``started`` is the time when the connection was first seen, in seconds since the epoch. ``complete`` is true if
+    the handshake was captured, so that nothing is missing at the beginning. ``guess`` is set if neither a handshake
+    nor ``Servers.ports`` shows which side is the client. ``encryption`` is the reason why a TLS connection was not
+    decrypted although TLS secrets were provided.
     """
 
     client: Peer

@@ -25,8 +25,8 @@ BELIEVED = 1 << 24
 LATEST = 1 << 33
 """Upper limit of packet times, in seconds since the epoch: the year 2242.
 
-Later times, and times before the epoch, are rejected. Spark and pandas cannot represent them, and a stream treats
-the latest packet time as the current time.
+Later times, and times before the epoch, are rejected. Spark and pandas cannot represent times in the far future, and
+a stream treats the latest packet time as the current time.
 """
 MAX_REASONS = 100
 """Maximum number of reasons to count separately in a file."""
@@ -56,7 +56,7 @@ class Broken:
     """A problem in a capture file, reported once for each cause.
 
     ``packets`` is the number of packets that were not read, and ``unread`` is the number of bytes in these packets
-    that may be traffic.
+    that may be TCP traffic.
     """
 
     source: str
@@ -171,7 +171,8 @@ def pcap_records(window: Window, report: Report, taker: Taker) -> Iterator[None]
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Describes how to find the next packet or block after damage. ``name`` is its name in messages.
+    """Describes how to find the next packet or block after damage. ``name`` is the word for it in messages,
+    ``packet`` or ``block``.
 
     ``pattern`` matches at a position ``before`` bytes after the beginning of the packet, and examines at most
     ``ahead`` bytes from this position. A group in the pattern matches a run of zeros. A packet can begin only in the
@@ -188,7 +189,7 @@ class Mark:
     plausible: Callable[[bytes, int], bool]
     reach: int
     headers: Callable[[], Headers] | None = None
-    """Returns an equivalent search that uses NumPy. Its speed does not depend on the data."""
+    """Function that returns an equivalent search with NumPy, whose speed does not depend on the data."""
 
 
 def _mark(order: str, head: int, first: int, limit: int) -> Mark:
@@ -213,10 +214,10 @@ def _mark(order: str, head: int, first: int, limit: int) -> Mark:
 
         return Headers(order, head, (first - APART, first + APART), (MIN_PACKET, limit))
 
-    # The pattern rejects most positions without a call. It checks the highest byte of the time and the ranges of the
-    # fraction and the size.
+    # The pattern rejects most positions without a call to ``plausible``. It checks the highest byte of the time and
+    # the ranges of the fraction and the size.
     near = re.escape((first >> 24).to_bytes(1, "big"))
-    runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # otherwise each byte of a run would be examined
+    runs = rb"(\0{16,})|" if first >> 24 == 0 else b""  # otherwise each byte of a run of zeros would be examined
     if order == ">":
         pattern = near + b"(?:" + runs + rb"(?=...[\x00-\x3b]...(?!\x00\x00\x00[\x00-\x17])[\x00\x01]...))"
         return Mark("packet", re.compile(pattern, re.DOTALL), 0, 12, plausible, limit + 2 * head, headers)

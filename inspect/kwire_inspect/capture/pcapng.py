@@ -1,4 +1,4 @@
-"""Reads pcapng files. They consist of sections, each with its own interfaces [draft-ietf-opsawg-pcapng]."""
+"""Reads pcapng files. A pcapng file consists of sections, each with its own interfaces [draft-ietf-opsawg-pcapng]."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ IFDROP, OSDROP = 5, 7
 MAX_DROPPED = 1 << 40
 """Maximum plausible number of dropped packets. Larger values, such as all ones, mean that the number is unknown."""
 MAX_INTERFACES = 1 << 16
-"""Maximum number of interfaces in a section. More would exhaust memory, and real captures have far fewer."""
+"""Maximum number of interfaces in a section. Real captures have far fewer interfaces, and more could exhaust memory.
+"""
 MIN_PACKET = 28
-"""Minimum number of bytes that can contain a packet. A shorter remainder of a file is not examined."""
+"""Minimum number of bytes that can contain a packet. Only the last block of a file may be shorter."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 GRACE: Final = 1.0
-"""Time in seconds for which packets sent before a reset can still arrive after it."""
+"""Maximum time, in seconds, between a reset and the arrival of packets that were sent before it."""
 BEHIND: Final = 1 << 20
 """Maximum distance, in bytes, between late data and the first byte of its connection, and between two matching stray
 packets.
@@ -43,17 +43,19 @@ HELD: Final = 32 << 20
 K = TypeVar("K")
 MAX_PASSED = 1 << 17
 MAX_CONNECTIONS = 30_000
-"""Maximum number of connections to keep. Each needs up to 5 kB of memory, plus its waiting packets."""
+"""Maximum number of connections to keep. Each connection needs up to 5 kB of memory, plus the memory for its waiting
+packets.
+"""
 
 
 @mypyc_attr(serializable=True)
 class TcpConnection:
     """The traffic between two ends, which may belong to several successive connections.
 
-    The object is small, and can be pickled between any two packets. ``key`` is the ``Packet.key`` of packets in
-    either direction. ``servers`` contains the servers known so far. ``reset`` is the time of a reset in seconds since
-    the epoch, or ``None``. Call ``close`` some seconds later, when packets sent before the reset can no longer
-    arrive.
+    The object is small, and can be pickled between any two packets. ``key`` is the ``Packet.key`` of packets in one
+    of the directions. ``servers`` contains the servers known so far. ``reset`` is the time of a reset in seconds
+    since the epoch, or ``None``. Call ``close`` more than ``GRACE`` seconds after a reset, when packets sent before
+    the reset can no longer arrive.
     """
 
     __slots__ = ("_key", "_open", "_ordering", "_servers", "_stray", "reset")
@@ -68,7 +70,7 @@ class TcpConnection:
 
     @property
     def time(self) -> float:
-        """Time of the last delivery, in seconds since the epoch, or 0."""
+        """Time of the last delivery, in seconds since the epoch, or 0 before the first packet."""
         return 0.0 if self._ordering is None else self._ordering.time
 
     @property
@@ -114,7 +116,7 @@ class TcpConnection:
     def close(self) -> list[Piece]:
         """Return the pieces that remain when the connection or the capture ends.
 
-        Packets of another connection may follow.
+        Packets of another connection between the same ends may follow.
         """
         if not self._open or self._ordering is None:
             return []
@@ -157,7 +159,7 @@ class TcpConnection:
     def _strayed(self, packet: Packet) -> list[Piece]:
         """Process a packet that does not belong to the open connection.
 
-        Two matching packets of this kind begin a new connection.
+        Two stray packets with matching sequence numbers begin a new connection.
         """
         first = self._take_stray()
         if first is None or not _is_near(first, packet):
@@ -233,7 +235,8 @@ def _connection(
 ) -> Connection:
     """Return the connection of a packet.
 
-    ``asks`` says whether the client sent the packet. If ``servers`` is given, this is a guess.
+    ``asks`` says whether the client sent the packet. If ``servers`` is not ``None``, the value of ``asks`` is a
+    guess.
     """
     source, target = peers(packet.key)
     guess = Guess(servers, packet.key if asks else reverse(packet.key)) if servers else None
@@ -244,9 +247,10 @@ def _connection(
 class TcpConnections:
     """The connections in one share of a capture.
 
-    ``share`` (i, n) selects the connections whose hash modulo n is i. ``ports`` selects the connections to these
-    server ports. ``passed`` contains the keys of packets that readers may skip. At most ``most`` connections are
-    kept. Beyond this limit, the connections that have been idle longest are closed.
+    ``share`` (i, n) selects the connections whose hash modulo n is i. Only connections to the server ports in
+    ``ports`` are selected, or all connections if ``ports`` is empty. ``passed`` contains the keys of packets that
+    readers may skip. At most ``most`` connections are kept. Beyond this limit, the connections that have been idle
+    longest are closed.
     """
 
     def __init__(
@@ -288,7 +292,9 @@ class TcpConnections:
         self._known.clear()
 
     def _is_mine(self, key: bytes) -> bool:
-        """Return whether a key is selected. Both directions of a connection have the same hash in all processes."""
+        """Return whether the share and the ports select packets with this key. Both directions of a connection have
+        the same hash in all processes.
+        """
         back = reverse(key)
         mine = self._shares == 1 or crc32(min(key, back)) % self._shares == self._number
         if mine and (not self.servers.ports or not self.servers.ports.isdisjoint(ports_of(key))):
@@ -312,7 +318,7 @@ class TcpConnections:
         return pieces
 
     def _evicted(self) -> list[Piece]:
-        """Close the tenth of the connections that have been idle longest, and return their pieces.
+        """Close the 10 % of connections that have been idle longest, and return their pieces.
 
         Evictions are rare because each closes many connections.
         """
@@ -355,9 +361,9 @@ def read_pieces(
     All files form one capture, whose packets are merged by time. ``share`` (i, n) selects the connections whose hash
     modulo n is i. Problems of files are reported only in the first share.
 
-    ``ports`` are server ports. Only connections to them are returned. The client is the sender of the SYN. A
-    connection without a SYN has a ``guess`` unless ``ports`` identify the server. Packets before ``start`` and
-    packets at or after ``end`` are skipped. Both times are in seconds since the epoch.
+    Only connections to the server ports in ``ports`` are returned, or all connections if ``ports`` is empty. The
+    client is the sender of the SYN. A connection without a SYN has a ``guess`` unless ``ports`` identify the server.
+    Packets before ``start`` and packets at or after ``end`` are skipped. Both times are in seconds since the epoch.
 
     At most ``most`` connections are kept in memory. ``secrets`` is called with each key log in the files, before the
     packets that follow it are returned. Invalid or unreadable files do not raise errors.

@@ -153,7 +153,7 @@ class Fragments:
         self.held = 0
 
     def add(self, walk: Walk, part: Part, position: int, time: float) -> Datagram:
-        """Add a fragment. Return its packet, which stops waiting once it is complete."""
+        """Add a fragment. Return the packet that contains the fragment. A complete packet is no longer kept."""
         key = walk.ends, walk.protocol, part.number
         datagram = self._waiting.get(key)
         if datagram is None:
@@ -171,7 +171,9 @@ class Fragments:
         return datagram
 
     def given_up(self, now: float) -> Iterator[Datagram]:
-        """Yield the incomplete packets that stop waiting. If ``now`` is infinite, yield all of them."""
+        """Yield the incomplete packets that have waited too long or use too much memory. If ``now`` is infinite,
+        yield all incomplete packets.
+        """
         while self._waiting:
             oldest = next(iter(self._waiting.values()))
             crowded = len(self._waiting) > MAX_DATAGRAMS or self.held > MAX_BYTES
@@ -212,7 +214,7 @@ class Unwrapper:
         yield from self._given_up(time)
 
     def close(self) -> Iterator[Packet]:
-        """Yield the packets whose fragments are still waiting. Then report all counts."""
+        """Yield the packets whose fragments are still waiting, and then report all counts."""
         yield from self._given_up(float("inf"))
         count = self.others.total()
         if count and not self.has_tcp:

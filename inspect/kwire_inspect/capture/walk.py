@@ -123,10 +123,10 @@ class Walk:
     """A position in the headers of a packet.
 
     ``buffer[at:stop]`` is the captured part of the packet that has not been read, and ``end`` is the end of the
-    packet on the wire. ``ends`` contains the two addresses of the last IP header. It is empty before an IP header and
-    at the beginning of a tunnel. ``protocol`` is the protocol of the IP payload. ``tunnels`` is the number of
-    enclosing tunnels. ``joins`` is the number of nested packets that were fragmented. ``cut`` says whether a tunnel
-    contains only a part of the packet.
+    packet on the wire. ``ends`` contains the two addresses of the last IP header. ``ends`` is empty before an IP
+    header and at the beginning of a tunnel. ``protocol`` is the protocol of the IP payload. ``tunnels`` is the number
+    of enclosing tunnels. ``joins`` is the number of nested packets that were fragmented. ``cut`` says whether a
+    tunnel contains only a part of the packet.
     """
 
     __slots__ = ("at", "buffer", "cut", "end", "ends", "joins", "protocol", "stop", "tunnels")

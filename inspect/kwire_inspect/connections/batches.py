@@ -33,7 +33,7 @@ Table = Literal["frames", "exchanges"]
 Bodies = Literal["all", "codes"]
 ALL: Bodies = "all"
 CODES: Bodies = "codes"
-"""Bodies to decode: all bodies, or only bodies that identify clients. In the latter case, other bodies are scanned
+"""Bodies to decode: all bodies, or only bodies that identify clients. With ``CODES``, all other bodies are scanned
 for error codes.
 """
 TABLES: dict[str, pa.Schema] = {"frames": FRAMES, "exchanges": EXCHANGES}
@@ -44,7 +44,7 @@ _OF_CONNECTIONS = {
     "frames": ("connection", "client_host", "client_port", "server_host", "server_port"),
     "exchanges": ("connection", "server_host", "server_port"),
 }
-"""Columns with the same value in all rows of a connection. They do not include the client of an exchange, because the
+"""Columns with the same value in all rows of a connection. The client of an exchange is not included, because the
 request in an Envelope has its own client.
 """
 BATCH_ROWS = 4096
@@ -69,12 +69,12 @@ BUDGET = Budget()
 
 
 class ConnectionProjection(Projection):
-    """Selects columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute are null unless they are
-    used.
+    """Selects columns and rows of FRAMES or EXCHANGES. Columns that are slow to compute are null unless ``schema`` or
+    ``conditions`` use them.
 
-    ``errors`` and ``shown`` say whether error codes and frame bytes are used. ``bodies`` contains the names of the
-    APIs whose bodies must be decoded, or is ``True`` for all APIs. If ``scans`` is true, responses of other APIs are
-    scanned for error codes.
+    ``errors`` and ``shown`` say whether columns of error codes and columns of frame bytes are used. ``bodies``
+    contains the names of the APIs whose bodies must be decoded, or is ``True`` for all APIs. If ``scans`` is true,
+    responses of other APIs are scanned for error codes.
     """
 
     __slots__ = ("_scanners", "bodies", "budget", "errors", "scans", "shown", "table")
@@ -135,7 +135,9 @@ class ConnectionProjection(Projection):
         return self.rows([self.layout.corrupt(source, position, reason, **more)])
 
     def takes(self, peers: Mapping[str, Any]) -> bool:
-        """Return whether rows of a connection may pass the conditions. ``peers`` contains its columns by name."""
+        """Return whether rows of a connection may pass the conditions. ``peers`` maps column names to the values of
+        the connection.
+        """
         fixed = _OF_CONNECTIONS[self.table]
         return may_pass(self.conditions, {column: value for column, value in peers.items() if column in fixed})
 
@@ -174,9 +176,9 @@ def frame_batches(
     """Yield batches of the rows of all connections, with the columns of ``schema`` or, by default, of ``table``.
 
     Only rows that pass ``conditions`` are returned. A broken file yields a row with a ``problem``, or raises
-    ``BrokenInputError`` if ``failfast`` is true. A batch contains 4,096 rows or slightly more. It contains fewer if
-    it covers about 8 MB of the capture, because client ids may be long. If ``bodies`` is ``codes``, only bodies that
-    identify clients are decoded, and other responses are scanned for the error codes of exchanges.
+    ``BrokenInputError`` if ``failfast`` is true. A batch contains 4,096 rows or slightly more. A batch that covers
+    about 8 MB of the capture may contain fewer rows, because client ids may be long. If ``bodies`` is ``codes``, only
+    bodies that identify clients are decoded, and other responses are scanned for the error codes of exchanges.
     """
     projection = ConnectionProjection(table, schema, conditions, budget, protocol, bodies)
     connections = Connections(projection)
@@ -208,17 +210,17 @@ class Connections:
     """All open connections. A connection that yields no rows costs almost nothing.
 
     Decoded pieces are kept until ``rows`` converts them. Decoding several pieces before converting them takes a third
-    less time than alternating, because a core's caches cannot hold the code of both steps.
+    less time than converting each piece at once, because a core's caches cannot hold the code of both steps.
     """
 
     def __init__(self, projection: ConnectionProjection) -> None:
         self.decoded: list[tuple[AnyConnection, list[Event], Piece]] = []
         self._projection = projection
         self._open: dict[int, AnyConnection] = {}  # by id(), because hashing is slow
-        self._fed = 0  # bytes since the last check of the held memory
+        self._fed = 0  # bytes fed since the last check of the held memory
 
     def feed(self, piece: Piece) -> int:
-        """Decode a piece. Return its approximate memory use in bytes, excluding decoded messages."""
+        """Decode a piece, and return its approximate memory use in bytes, excluding decoded messages."""
         connection = self._open.get(id(piece.connection))
         if connection is None:
             connection = self._begin(piece.connection)
@@ -279,7 +281,9 @@ class Connections:
         return rows if self._projection.takes(rows.peers) else Unwanted(rows.connection)
 
     def _try(self, connection: UnorientedConnection, piece: Piece) -> int:
-        """Feed a piece to a connection whose client is unknown. Return the same number as ``feed``."""
+        """Feed a piece to a connection whose client is unknown. Return the approximate memory use in bytes, as
+        ``feed`` does.
+        """
         if (rows := connection.add(piece)) is None:
             return self._add(connection, [], piece)
         decided = self._open[id(piece.connection)] = self._wanted(rows)

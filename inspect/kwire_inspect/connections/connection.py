@@ -1,9 +1,10 @@
 """Converts the pieces of one connection to rows, after determining which side is the client if necessary.
 
-If neither a handshake nor a given port identifies the client, the bytes are decoded both ways, in strict mode. A
-complete request and a complete response that matches it are unlikely to be a coincidence, so they identify the
-client. Ports and other connections only support weaker evidence. A connection whose client remains unknown has no
-requests, only one row with the number of its bytes.
+If neither a handshake nor a port that the user specified identifies the client, the bytes are decoded in strict mode
+twice, with either side as the client. A complete request and a complete response that matches it are unlikely to be a
+coincidence, so they identify the client. Kafka's usual ports and other connections of the same ends are used only to
+support weaker evidence. A connection whose client remains unknown yields no requests, only one row with the number of
+bytes.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ PIECE: Final = 256
 MAX_UNDECIDED: Final = 64 << 20
 """Maximum number of bytes to decode while the client is unknown. Later bytes are only counted."""
 ENOUGH: Final = 3
-"""Number of requests that identify the client if no request decodes the other way. A complete exchange has the same
-weight.
+"""Number of requests that identify the client if no request can be decoded in the opposite direction. A complete
+exchange has the same weight as this number of requests.
 """
 HOPELESS: Final = 32
 """Number of unreadable frames that rule out a side as the client if no frame is readable. If both sides are ruled
@@ -229,9 +230,9 @@ def score(
 
 @mypyc_attr(serializable=True)
 class UnorientedConnection:
-    """Holds the pieces of a connection until its client is known. Then ``decoded`` yields their events.
+    """Holds the pieces of a connection until its client is known, when ``decoded`` yields their events.
 
-    Like ``ConnectionRows``, it can be pickled between any two pieces.
+    Like ``ConnectionRows``, the object can be pickled between any two pieces.
     """
 
     __slots__ = (
@@ -256,13 +257,13 @@ class UnorientedConnection:
         self._projection = projection
         self._pieces: list[Piece] = []
         self._size = 0  # bytes of the waiting pieces
-        self._next = FIRST  # the size at which to decode them next
-        self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that no longer wait, by their sender in the capture
+        self._next = FIRST  # number of waiting bytes at which to decode next
+        self._passed = dict.fromkeys(OPPOSITE, 0)  # bytes that will not be decoded, by their sender in the capture
         self._reported = 0  # passed bytes that already have a row
         self._scores = 0, 0  # scores of the passed bytes: as captured, and swapped
         self._encrypted = 0  # pieces that begin like a TLS record
-        self._vain = 0  # bytes that were decoded without finding evidence
-        self._idle = 0  # bytes to count before the next attempt to decode
+        self._vain = 0  # decoded bytes that contained no evidence
+        self._idle = 0  # bytes to skip before the next attempt to decode
 
     @property
     def held(self) -> int:
@@ -270,7 +271,7 @@ class UnorientedConnection:
         return self._size if self.decided is None else self.decided.held
 
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> list[Event]:
-        """Free the held memory, as ``ConnectionRows`` does."""
+        """Free the held memory, as ``ConnectionRows.drop`` does."""
         if self.decided is not None:
             return self.decided.drop(time, reason, secrets=secrets)
         self._forget()
@@ -286,15 +287,18 @@ class UnorientedConnection:
         return [row for events, at in self.decoded(decided.decode, piece) for row in decided.rows(events, at)]
 
     def hurry(self, piece: Piece) -> list[Row]:
-        """Add a piece. Return rows if the waiting pieces identify the client, otherwise keep only their scores."""
+        """Add a piece. If the waiting pieces identify the client, return rows. Otherwise, keep only the scores of the
+        pieces.
+        """
         self._next = 0
         return self.feed(piece)
 
     def add(self, piece: Piece) -> ConnectionRows | None:
-        """Add a piece. If the client is now known, return the ``ConnectionRows`` to use with ``decoded``.
+        """Add a piece. If the client is now known, return the ``ConnectionRows`` whose ``decode`` must be passed to
+        ``decoded``.
 
-        If the bytes decode neither way, attempts become less frequent. After each attempt, as many bytes are skipped
-        as have been tried so far.
+        If the bytes cannot be decoded with either side as the client, attempts become less frequent. After each
+        attempt, the number of bytes to skip is the number of bytes tried so far.
         """
         self._encrypted += bool(piece.data) and sniff_protocol(piece.data[:5]) == "TLS"
         ended = piece.kind == "closed"
@@ -322,7 +326,9 @@ class UnorientedConnection:
         return self.decided
 
     def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
-        """Yield the events of each waiting piece, with the piece. First report earlier bytes that were not kept."""
+        """Yield the events of each waiting piece, with the piece. Before them, yield events for earlier bytes that
+        were not kept.
+        """
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped
         sizes = [(OPPOSITE[side] if swapped else side, size) for side, size in self._passed.items() if size]
@@ -361,7 +367,9 @@ class UnorientedConnection:
         )
 
     def _scored(self) -> tuple[int, int]:
-        """Return the scores of both orientations, including the waiting pieces. Scoring stops once one has won."""
+        """Return the scores of both orientations, including the waiting pieces. Scoring stops once one orientation
+        has won.
+        """
         pieces, size, protocol, (given, other) = self._pieces, self._size, self._projection.protocol, self._scores
         first = given + score(pieces, size, protocol, swapped=False, enough=ENOUGH - given)
         enough = ENOUGH * max(first, 1) - other if first < ENOUGH else FOREIGN

@@ -1,9 +1,9 @@
 """Finds the error codes in a response, at any depth, and its throttle time.
 
-For each response class and version, a function is generated once. It scans the bytes of a response for these fields,
-skips all other fields, and creates no objects. Its source contains numbers from the layout, but no text from a
-definition. For decoded responses, functions that visit only the fields with error codes are created once, from
-``FIELDS``.
+For each response class and version, a function is generated once. The function scans the bytes of a response for
+these fields, skips all other fields, and creates no objects. The source of the function contains numbers from the
+layout, but no text from a definition. For decoded responses, functions that visit only the fields with error codes
+are created once, from ``FIELDS``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ Outcome = tuple[tuple[int, ...], int | None]
 """Distinct error codes except 0, in ascending order, and the throttle time in milliseconds."""
 Scan = Callable[[bytes, int], Outcome]
 MAX_CODES = 256
-"""Maximum number of error codes in a row. Kafka has fewer, but hostile responses could otherwise make rows large."""
+"""Maximum number of error codes in a row. Kafka defines fewer error codes, but hostile responses could otherwise make
+rows large.
+"""
 DEEPEST = 16
 """Maximum depth of nested structs."""
 NONE: Outcome = ((), None)
@@ -46,8 +48,8 @@ class _OtherwiseError(Exception):
 def scanner(cls: type[Message], version: int) -> Scan | None:
     """Return the generated function for a class and version, or ``None`` if its messages must be decoded instead.
 
-    The function accepts bytes and the offset of the body. It raises ``IndexError`` or ``ValueError`` for a body that
-    cannot be read to its end. It does not validate skipped bytes, such as the UTF-8 encoding of strings.
+    The function accepts bytes and the offset of the body, and raises ``IndexError`` or ``ValueError`` for a body that
+    cannot be read to its end. Skipped bytes, such as the UTF-8 encoding of strings, are not validated.
     """
     if (cls, version) not in _SCANS:
         _SCANS[cls, version] = _compiled(cls, version)
@@ -61,7 +63,7 @@ def _compiled(cls: type[Message], version: int) -> Scan | None:
         return None
     scope: dict[str, Any] = {"i16": read_i16_be, "i32": read_i32_be, "uvarint": read_uvarint, "tags": _tags}
     scope["finished"] = _finished
-    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # for versions without the field
+    scope["throttle"] = getattr(cls(), "throttle_time_ms", None)  # the default for versions without the field
     lines = ["def scan(data, pos, throttle=throttle):", "    codes, end = set(), len(data)", *body]
     exec("\n".join([*lines, "    return finished(codes, throttle, pos, end)"]), scope)
     return scope["scan"]  # type: ignore[no-any-return]

@@ -32,10 +32,10 @@ _shared_row: Final = _LAYOUT.shared_row
 
 @mypyc_attr(serializable=True)
 class PendingRequest:
-    """A request that awaits its response. Its message is not kept.
+    """A request that awaits its response, without the decoded message.
 
-    ``shown`` contains its bytes if rows show them. ``wrong`` is the reason why the request or the contents of an
-    Envelope were not decoded. ``inner`` is the request in an Envelope.
+    ``shown`` contains the bytes of the request if the rows include them. ``wrong`` is the reason why the request or
+    the contents of an Envelope were not decoded. ``inner`` is the request in an Envelope.
     """
 
     __slots__ = (
@@ -74,8 +74,8 @@ class ExchangeRows:
     """Creates a row for every request with a known outcome, and another row for the request in an Envelope.
 
     Unread bytes of a connection are reported in rows with a ``problem``, one for each reason in
-    ``kwire_inspect.reasons``. These rows are added at the end of the connection, on request, and as soon as the
-    connection turns out not to use Kafka's protocol.
+    ``kwire_inspect.reasons``. Rows with a ``problem`` are added when the connection ends, when ``report_unread`` is
+    called, and as soon as the connection turns out not to use Kafka's protocol.
     """
 
     __slots__ = (
@@ -271,7 +271,7 @@ class ExchangeRows:
         codes = throttle = latency = response_size = response_bytes = None
         if answer is not None:
             latency = (answer.time - request.time) * 1000
-            if request.size is not None:  # not in an Envelope
+            if request.size is not None:  # the request is not in an Envelope
                 response_size = answer.size
             if self._shown:
                 response_bytes = shown(self._projection.protocol, answer)

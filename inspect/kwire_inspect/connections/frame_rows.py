@@ -157,7 +157,7 @@ class FrameRows:
         context.response_row = _shared_row(**common, direction=SERVER, kind="response", reason=context.unknown)
 
     def _unshared(self, event: Event, kind: str, reason: str | None, columns: Columns, source: str) -> Row:
-        """Return a tuple of shared values that only one row uses."""
+        """Return the values of the columns that rows usually share, for one row."""
         return _shared_row(
             source=source, **self._peers, direction=event.direction, kind=kind, **columns, reason=reason
         )

@@ -1,13 +1,13 @@
-"""The values that rows of a connection share: its peers and, for each kind of request, its client and API.
+"""Values that rows of a connection share: the two peers and, for each kind of request, the client and the API.
 
 A client is identified by its ApiVersions requests and its authentication. Since version 3, ApiVersions requests name
 the client's software [KIP-511], even in versions that are not yet known.
 
-The principal is the name with which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802]. It is
-sent in SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. It is used once the server has
-accepted it, or once the client continues as if it had been accepted. GSSAPI and OAUTHBEARER yield no principal,
-because the server's configuration determines it. Delegation tokens yield no principal, because their owner is not
-sent.
+The principal is the name with which the client authenticates through PLAIN [RFC 4616] or SCRAM [RFC 5802]. The name
+is sent in SaslAuthenticate requests [KIP-152] or in the older bare tokens [KAFKA-WIRE 9]. The principal is used once
+the server has accepted the client, or once the client continues as if it had been accepted. GSSAPI and OAUTHBEARER
+yield no principal, because the server's configuration determines the principal. Delegation tokens yield no principal,
+because their owner is not sent.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Identity:
     _mechanism: str = ""
 
     def on_request(self, event: RequestEvent) -> None:
-        """Learn from a request. The software named in an ApiVersions request already applies to this request."""
+        """Learn from a request. The software that an ApiVersions request names applies to this request as well."""
         if event.name not in APIS:
             if self.candidate is not None:
                 self._accept()
@@ -100,7 +100,7 @@ class Identity:
             self._accept()
 
     def _is_last(self, token: bytes) -> bool:
-        """Return whether a token shows that the server accepts the client: the only token, or one with a proof."""
+        """Return whether a server's token accepts the client: any token for PLAIN, or one with a proof for SCRAM."""
         return self._mechanism == "PLAIN" or token.startswith(b"v=")
 
     def _accept(self) -> None:
@@ -108,7 +108,9 @@ class Identity:
         self.candidate = None
 
     def _know(self, known: Client) -> None:
-        """Set the identity. If it is unchanged, keep the same object, because this makes rows cheaper."""
+        """Set the identity. If nothing has changed, keep the same object, so that ``ContextCache`` keeps its
+        contexts.
+        """
         if known != self.known:
             self.known = known
 
@@ -140,7 +142,7 @@ def peers(connection: Connection) -> Columns:
 
 @mypyc_attr(serializable=True)
 class RequestContext:
-    """The client and API of a request. ``columns`` contains their values by column name.
+    """The client and API of a request. ``columns`` maps the names of columns that describe them to values.
 
     Rows of the same ``source`` share tuples that are built from these columns and cached as ``request_row`` and
     ``response_row``. ``unknown`` is the reason why no message can be decoded, such as an unknown newer version.

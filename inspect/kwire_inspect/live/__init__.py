@@ -1,1 +1,1 @@
-"""Processes packets as they arrive, with captures on network interfaces and continually updated reports."""
+"""Captures packets on network interfaces, and writes them to files as they arrive."""

@@ -1,8 +1,8 @@
 """Captures packets on network interfaces with dumpcap or tcpdump, and writes files for a stream to read.
 
-These programs can have privileges that this process does not need. Each program writes to a pipe. It therefore needs
-only the privilege to capture, and ends when this process ends. The data from the pipe is divided into files in a
-private folder.
+dumpcap and tcpdump can have the privilege to capture, which this process does not need. Each program writes to a
+pipe, so that it needs no other privilege and ends when this process ends. The data from the pipe is divided into
+files in a private folder.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def program() -> str:
 def check_interfaces(names: Sequence[str]) -> None:
     """Raise ``OptionError`` for a name that is not a network interface.
 
-    The programs would also accept pipes and addresses of other machines.
+    dumpcap and tcpdump would also accept pipes and the addresses of other machines.
     """
     known = [name for _, name in socket.if_nameindex()]
     for name in names:
@@ -122,8 +122,9 @@ class InterfaceCapture:
 
 
 def command(program: str, interface: str, pcap_filter: str, snap_length: int) -> list[str]:
-    """Return a command that captures on an interface and writes pcap to standard output. The filter cannot inject
-    options."""
+    """Return a command that captures on an interface and writes pcap to standard output. ``pcap_filter`` cannot
+    inject options into the command.
+    """
     common = [program, "-i", interface, "-s", str(snap_length), "-w", "-"]
     if Path(program).name == "dumpcap":
         chosen = ["-f", pcap_filter] if pcap_filter else []
@@ -176,7 +177,9 @@ class _Capture:
             thread.start()
 
     def wait_until_started(self) -> None:
-        """Wait until the program has written a pcap header. Raise ``CaptureError`` if it fails to do so."""
+        """Wait until the program has written a pcap header. Raise ``OptionError`` if the program rejects the filter,
+        or ``CaptureError`` if it cannot capture for another reason.
+        """
         self._began.wait(STARTING)
         if self._cutter.begun:
             return
@@ -243,7 +246,7 @@ class _Capture:
             except (OSError, NoCaptureError) as error:
                 self._failure = str(error)
                 process.terminate()
-        self._threads[0].join(STOPPING)  # the listener, whose last message contains the number of dropped packets
+        self._threads[0].join(STOPPING)  # the last message of the program contains the number of dropped packets
         try:
             cutter.close()
         except OSError as error:

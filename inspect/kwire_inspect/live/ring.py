@@ -1,5 +1,6 @@
-"""Divides pcap data from a pipe into files. The sizes of the files and of their folder are limited. The reader
-removes the files."""
+"""Divides pcap data from a pipe into files. The sizes of the files and of their folder are limited. The stream that
+reads the files removes them.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +26,9 @@ class NoCaptureError(Exception):
 
 
 class Ring:
-    """A folder for at most ``most`` bytes of capture files. Files whose names start with a dot are being written."""
+    """A folder for at most ``most`` bytes of capture files. While a file is being written, its name starts with a
+    dot.
+    """
 
     def __init__(self, folder: Path, most: int) -> None:
         self.folder = folder
@@ -42,7 +45,7 @@ class Ring:
         return used + FILE_BYTES <= self._most
 
     def name(self, interface: str) -> str:
-        """Return a new file name. Names sort by time."""
+        """Return a new file name. File names sort by time."""
         return f"{datetime.now(UTC):%Y%m%dT%H%M%S}-{next(self._numbers):06}-{quote(interface, safe='')}"
 
 
@@ -72,7 +75,7 @@ class Cutter:
         self._by_kernel = max(packets, self._by_kernel)
 
     def add(self, data: bytes) -> None:
-        """Add data from the pipe. Raise ``NoCaptureError`` if it is not pcap."""
+        """Add data from the pipe. Raise ``NoCaptureError`` if the data is not pcap."""
         buffer = self._rest + data
         if not self.begun:
             if len(buffer) < HEADER:
@@ -102,7 +105,7 @@ class Cutter:
             self._tells = now + FILE_SECONDS
 
     def close(self) -> None:
-        """Finish the last file. Discard an incomplete packet at its end."""
+        """Finish the last file, and discard an incomplete packet at the end of the data."""
         self._finish()
         self._tell()
 
@@ -140,8 +143,9 @@ class Cutter:
             self._publish(self._name)
 
     def _tell(self) -> None:
-        """Write the number of packets dropped since the last report to a pcapng file. The reader treats it like other
-        files."""
+        """Write the number of packets dropped since the last report to a pcapng file. The file is read like all other
+        files of the folder.
+        """
         if (dropped := self.dropped - self._told) <= 0:
             return
         name = f"{self._ring.name(self._interface)}-dropped.pcapng"

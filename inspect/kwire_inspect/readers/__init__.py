@@ -55,9 +55,9 @@ _READERS = {
     "logs": "log.LogReader",
     "metrics": "metrics.MetricsReader",
 }
-"""Reader class for each type of input. Clients and problems are read from stored tables instead.
+"""Reader class for each type of input. The tables ``clients`` and ``problems`` are read only from stored tables.
 
-Readers are imported on demand, because a report on a small capture takes little longer than its imports.
+Readers are imported on demand, because imports are most of the time of a report on a small capture.
 """
 MAX_SPLIT, MIN_SPLIT = 64 << 20, 4 << 20
 """Maximum and minimum number of bytes of a file to read per task, unless the option ``splitSize`` is set."""
@@ -65,8 +65,9 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # glibc's constants: man 3 mallop
 _KEPT = 64 << 20
 _OWN = 1 << 20
 """Minimum size in bytes of allocations that get their own mapping, which is unmapped when they are freed. In the
-heap, the first bytes of large incomplete frames would cause fragmentation. Each would leave a hole too small for the
-next frame."""
+heap, the first bytes of large incomplete frames would cause fragmentation, because each buffer would leave a hole too
+small for the next frame.
+"""
 
 
 def read_batches(
@@ -131,7 +132,9 @@ class Reader:
         raise NotImplementedError
 
     def split_size(self, files: Iterable[str]) -> int:
-        """Return the value of ``splitSize`` in bytes. The default is small enough to give every CPU a share."""
+        """Return the value of ``splitSize`` in bytes. The default for large files is small enough to give every CPU
+        several tasks.
+        """
         total = sum(map(stored_size, files))
         size = min(MAX_SPLIT, max(MIN_SPLIT, total // (2 * (os.cpu_count() or 1))))
         return self.options.size("splitSize", size)
@@ -182,7 +185,7 @@ def _rows(reader: Reader, tasks: Iterable[Any]) -> Iterator[pa.RecordBatch]:
 
 
 def _received(receiver: Connection) -> Iterator[pa.RecordBatch]:
-    """Yield the batches that a process sends. Raise an exception if the process sends one after them."""
+    """Yield the batches that a process sends. If the process then sends an exception, raise it."""
     schema: pa.Schema | None = None
     try:
         while data := receiver.recv_bytes():
@@ -220,11 +223,12 @@ def _work(sender: Connection, reader: Reader, tasks: Sequence[Any], transform: B
 
 @cache
 def tune_worker() -> None:
-    """Tune memory management for reading. Every task calls this, but only the first call in a process has an effect.
+    """Tune memory management for reading. Every task calls this function, but only the first call in a process has an
+    effect.
 
     The garbage collector ignores imported modules and runs rarely. Rows are short-lived and contain no cycles, so
     repeated scans of the modules would take as long as building the rows. Up to 64 MB of freed memory stay in the
-    process for the next batch. Returning this memory to the system would take a third of the time needed to process
+    process for the next batch. Returning this memory to the system would take a third of the processing time of
     frames with much data.
     """
     gc.freeze()
@@ -245,7 +249,7 @@ class _NoPandas(MetaPathFinder):
 def leave_out_pandas() -> None:
     """Prevent pyarrow from importing pandas when it creates its first array.
 
-    For a small input, this import would double the run time. Converting a table to pandas still imports it.
+    For a small input, this import would double the run time. Converting a table to pandas still imports pandas.
     """
     if "pandas" in sys.modules:
         return

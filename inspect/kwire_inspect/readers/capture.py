@@ -16,7 +16,7 @@ from kwire_inspect.readers import Reader, stored_size, tune_worker
 from kwire_inspect.tls import KeyLog, checked_key_log, decrypted, read_key_log
 
 Task = tuple[list[str], tuple[int, int]]
-"""The files, and the share of their connections to process, as its number and the number of shares."""
+"""Files of a task, and its share of their connections: the number of the share, and the number of shares."""
 BYTES_PER_TASK = 32 << 20
 PACKED = (".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4")
 COMPRESSION = 4

@@ -1,4 +1,4 @@
-"""Reads tables that an earlier run wrote with either engine."""
+"""Reads tables that kwire has written with either engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BY_DATE = dataset.partitioning(pa.schema([(DATE, pa.date32())]), flavor="hive")
 SLOWLY = dataset.ParquetFileFormat(pre_buffer=False)
 NO_READAHEAD = {"batch_readahead": 0, "fragment_readahead": 0}
 COUNTS = frozenset({"requests", "errors", "refused", "connections", "places"})
-"""Columns of CLIENTS and PROBLEMS that must not be null."""
+"""Columns of CLIENTS and PROBLEMS that must be neither null nor negative."""
 MICROSECOND = timedelta(microseconds=1)
 TIMES = range(*((end.replace(tzinfo=UTC) - EPOCH) // MICROSECOND for end in (datetime.min, datetime.max)))
 """Range of times that Python can represent, in microseconds since the epoch."""
@@ -49,8 +49,9 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
 
 
 class TableReader(Reader):
-    """Reader of a table that this run has written. It reads one row group at a time. Partitioned tables have a column
-    ``date``."""
+    """Reader of a table that this run has written, one row group at a time. Partitioned tables have a column
+    ``date``.
+    """
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, tasks: int = 1) -> None:
         self._table = dataset.dataset(path, format=SLOWLY, partitioning=BY_DATE)
@@ -88,7 +89,7 @@ def _column(batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
     if field.name in COUNTS and (column.null_count or any(end < 0 for end in _ends(column))):
         raise pa.ArrowInvalid(f"{field.name} is null or negative")
     if field.type == TIME and not all(end in TIMES for end in _ends(column)):
-        raise pa.ArrowInvalid(f"{field.name} is not a time in the years 1 to 9999")
+        raise pa.ArrowInvalid(f"{field.name} contains a time outside the years 1 to 9999")
     return column
 
 

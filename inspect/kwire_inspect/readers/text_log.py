@@ -16,10 +16,10 @@ from kwire_inspect.text_logs.lines import LONGEST
 
 
 class TextLogReader(Reader):
-    """Reader with one task per split of a file. ``table`` is the layout of the rows.
+    """Reader with one task per split of a file. ``table`` is the name of the layout of the rows.
 
-    ``batches`` yields the rows of a split. It accepts the split and the projection, and the keyword arguments
-    ``zone``, ``failfast`` and ``longest``.
+    ``batches`` yields the rows of a split. The function accepts the split and the projection, and the keyword
+    arguments ``zone``, ``failfast`` and ``longest``.
     """
 
     table: ClassVar[str]

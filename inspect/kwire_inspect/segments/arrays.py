@@ -17,7 +17,7 @@ _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 """Minimum and maximum timestamps that Python supports, in milliseconds since the epoch: the years 1 and 9999."""
 
 Column = Callable[[pa.RecordBatch, LogSegment, bool], pa.Array]
-"""A function that accepts decoded records, their file, and whether to hide secrets. It returns a column."""
+"""Function that returns a column. Its arguments are decoded records, their file, and whether to hide secrets."""
 
 
 def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:
@@ -84,4 +84,4 @@ _COLUMNS: dict[str, Column] = {
     "value": _value,
     "problem": _too_large,
 }
-"""Functions for the columns that differ from the decoded columns."""
+"""Functions by column name, for the columns that differ from the decoded columns."""

@@ -27,7 +27,7 @@ class Bounds:
 
     @property
     def timed(self) -> bool:
-        """Whether records are selected by time. As in SQL, this excludes records without a time."""
+        """Whether records are selected by time. As in SQL, a selection by time excludes records without a time."""
         return self.first_time > LOWEST or self.last_time < HIGHEST
 
     def narrowed(self, conditions: Iterable[Condition]) -> Bounds:
@@ -71,4 +71,6 @@ _LIMITS: dict[str, Callable[[Any], tuple[int, int]]] = {
     "<=": lambda value: (LOWEST, value),
     "in": lambda values: (min(values), max(values)),
 }
-"""Functions by test. Each function returns the smallest and largest values that satisfy the test."""
+"""Functions by comparison operator. Each function returns the smallest and largest values that satisfy the
+comparison.
+"""

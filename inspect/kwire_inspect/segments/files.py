@@ -1,6 +1,7 @@
 """Selects a broker's files and divides them among readers.
 
-Converts paths to ``Split`` objects, which are ranges of files. A range contains the batches that begin in it.
+Converts paths to ``Split`` objects, which are ranges of bytes in files. A range contains the batches that begin in
+it.
 """
 
 from __future__ import annotations
@@ -23,8 +24,7 @@ class Selection:
 
     ``topics`` contains patterns with ``*`` and ``?``. Patterns with a leading ``!`` exclude topics. ``states``
     contains the ``STATES`` to include. ``checkpoints`` selects all snapshots if it is ``true``, and no snapshots if
-    it is ``false``. If it is ``auto``, it selects the newest snapshot if the beginning of the metadata log has been
-    deleted.
+    it is ``false``. ``auto`` selects the newest snapshot if the beginning of the metadata log has been deleted.
     """
 
     topics: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def segment_files(
 ) -> list[LogSegment]:
     """Return the segments and snapshots among ``files``, sorted by topic, partition and offset.
 
-    Files in ``named`` are always included. Other files must have names that brokers give them, and match
+    Files in ``named`` are always included. All other files must have a name in the format that brokers use, and match
     ``selection``.
     """
     selection = selection or Selection()
@@ -78,8 +78,9 @@ def segment_files(
 
 
 def splits(files: Iterable[LogSegment], size: int = 64 << 20) -> list[tuple[Split, ...]]:
-    """Divide files into ranges of at most ``size`` bytes. Return the ranges in groups of about this size, one group
-    per task."""
+    """Divide files into ranges of at most ``size`` bytes. Return the ranges in groups of about ``size`` bytes, one
+    group per task.
+    """
     groups: list[list[Split]] = []
     room = 0
     for file in files:
@@ -117,5 +118,5 @@ def _size(file: LogSegment) -> int:
 
 
 def name_of(file: LogSegment) -> str:
-    """Return the name of a segment as an input."""
+    """Return the name that refers to a segment as an input."""
     return written(file.path)

@@ -1,6 +1,6 @@
 """Converts splits of segments to Arrow batches with selected columns of ``schemas.RECORDS``.
 
-Broken input becomes a row with a ``problem``. With ``failfast``, it raises ``BrokenInputError`` instead.
+Broken input becomes a row with a ``problem``, or raises ``BrokenInputError`` if ``failfast`` is true.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from kwire_inspect.segments.rows import MAX_RECORD, Broken, Made, Rows
 from kwire_inspect.storage import opened, place
 
 MAX_INDEX = 16 << 20
-"""Maximum number of bytes to read from an index. By default, Kafka's indexes have 10 MiB. Entries beyond the limit
-are ignored.
+"""Maximum number of bytes to read from an index. Kafka's default index size is 10 MiB. Entries beyond the limit are
+ignored.
 """
 
 
@@ -44,13 +44,13 @@ def record_batches(
 
     A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. Larger
     batches are yielded up to the first record that cannot be read. ``control=False`` excludes control records.
-    ``hide`` removes secrets from metadata records. ``limit`` is the maximum decompressed size of a batch in bytes.
-    ``most`` is the maximum total size, in bytes, of a record's key, value and headers. If a record is larger, all
-    three are null, and ``problem`` contains the reason.
+    ``hide`` removes secrets from records. ``limit`` is the maximum decompressed size of a batch in bytes. ``most`` is
+    the maximum total size, in bytes, of a record's key, value and headers. If a record is larger, all three are null,
+    and ``problem`` contains the reason.
 
     With ``failfast``, damage raises :class:`~kwire_inspect.options.BrokenInputError`. An incomplete batch at the end
-    of a partition's newest segment never raises an error. Such a batch is normal while a broker is writing and
-    after a broker was killed.
+    of a partition's newest segment never raises an error, because it is normal while a broker is writing and after a
+    broker was killed.
     """
     bounds = bounds or Bounds()
     for split in group:

@@ -25,12 +25,14 @@ from kwire_inspect.segments.bounds import Bounds
 ROWS = 1 << 14
 """Approximate number of rows per Arrow batch. Whole record batches are added until this number is reached."""
 BYTES = WINDOW
-"""Approximate size of an Arrow batch in bytes. It equals the size of a window, which is then copied to columns once.
+"""Approximate size of an Arrow batch in bytes. With the size of a window, each window is copied to columns once.
 
 A larger size is not faster, because memory would be reused less often.
 """
 MAX_RECORD = 2 << 20
-"""Maximum total size in bytes of a record's key, value and headers. This is the default of ``maxRecord``."""
+"""Maximum total size in bytes of a record's key, value and headers. This is the default of the option
+``maxRecord``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,9 @@ class Rows:
         return self._builder.ready
 
     def take(self, batch: Batch, data: bytes, at: int) -> bool:
-        """Add the batch at ``data[at]``, whose checksum must be valid. Return whether it was added. Unusual batches
-        are not added."""
+        """Add the batch at ``data[at]``, whose checksum must be valid. Return whether the batch was added, which is
+        not the case for unusual batches.
+        """
         try:
             return (batch.magic < 2 or batch.count <= BELIEVED) and self._builder.take(batch, data, at)
         except DecodeError:

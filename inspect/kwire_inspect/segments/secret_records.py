@@ -2,7 +2,7 @@
 configurations and session keys in Kafka Connect's topic.
 
 Values of records are returned unchanged or re-encoded. Most record types contain no secrets and are not decoded.
-Copies of these logs may be in any folder, so the records are also recognised by their content.
+Copies of such logs may be in any folder, so records with secrets are also recognised by their content.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def redacted_values(keys: pa.Array, values: pa.Array, topic: str | None) -> pa.A
     """Return the ``values`` of records with secrets removed. ``keys`` are the keys of the same records.
 
     Records that may contain secrets but cannot be decoded become empty in the metadata log, in Kafka Connect's
-    configuration topic, and in files whose folder does not name a topic. In other topics they are kept, because they
-    are unrelated data that begins with the same bytes.
+    configuration topic, and in files whose folder does not name a topic. In other topics such records are kept,
+    because they are unrelated data that begins with the same bytes.
     """
     if topic is not None and connect_topic(topic) == CONFIGS:
         return pa.array(map(_without_config, keys.to_pylist(), values.to_pylist()), pa.binary())
@@ -74,8 +74,9 @@ def _without_config(key: bytes | None, value: bytes | None, unreadable: bytes | 
 
 
 def _hidden(value: bytes | None, unreadable: bytes | None) -> bytes | None:
-    """Return the ``value`` of a metadata record without secrets. Return ``unreadable`` if it may contain secrets but
-    cannot be decoded."""
+    """Return the ``value`` of a metadata record without secrets. Return ``unreadable`` if the record may contain
+    secrets but cannot be decoded.
+    """
     if value is None:
         return None
     try:

@@ -15,7 +15,7 @@ from kwire_inspect.tables.record_structs import RecordStructs
 from kwire_inspect.tables.structs import schema_with
 
 _NEEDED = ("topic", "control", "key", "value", "problem")
-"""Columns needed to select and decode records."""
+"""Columns from which records are selected and decoded."""
 
 
 def typed_schema(decode: RecordStructs) -> pa.Schema:
@@ -45,7 +45,9 @@ def typed_batches(
 
 
 def _with_nulls(batch: pa.RecordBatch, asked: pa.Schema) -> pa.RecordBatch:
-    """Return ``batch`` with the columns of ``asked``. Columns that it lacks, or that have another type, are null."""
+    """Return ``batch`` with the columns of ``asked``. Columns that ``batch`` lacks, or that have another type, are
+    null.
+    """
     fields = [
         (
             batch.column(field.name)

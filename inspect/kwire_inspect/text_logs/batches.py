@@ -16,12 +16,12 @@ from kwire_inspect.text_logs.requests import RequestRows, request_entries
 
 BATCH_ROWS = 4096
 BATCH_BYTES = 4 << 20
-"""Number of bytes of log lines per batch."""
+"""Approximate total size, in bytes, of the log lines in a batch."""
 
 NO_REQUESTS = "no line of this file describes a request"
 
 Rows = Iterable[tuple[int, list[Row]]]
-"""For each entry, its size in bytes and its rows."""
+"""Size in bytes and rows of each log entry."""
 
 
 def request_batches(
@@ -30,8 +30,7 @@ def request_batches(
     """Yield the requests in a split of a request log as Arrow batches.
 
     ``projection`` selects the rows and columns of EXCHANGES. Broken lines, lines of more than ``longest`` bytes and
-    files without requests become rows with a ``problem``. With ``failfast``, they raise ``BrokenInputError``
-    instead.
+    files without requests become rows with a ``problem``, or raise ``BrokenInputError`` if ``failfast`` is true.
     """
     with Lines(split.path, split.start, longest, split.stamp) as lines:
         rows = _request_rows(lines, split, RequestRows(projection, zone))

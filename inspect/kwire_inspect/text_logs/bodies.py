@@ -18,7 +18,8 @@ TEXT = "brokers before 2.8 log requests and responses as text, without their byt
 
 
 def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
-    """Return columns with the payloads of the request and response, and with the reason if one cannot be encoded.
+    """Return columns with the payloads of the request and response, and with the reason if a payload cannot be
+    encoded.
 
     A payload that is missing or cannot be encoded is ``None``. Records that the broker did not log are left out.
     """
@@ -33,8 +34,9 @@ def payloads(protocol: MessageRegistry, line: RequestLogLine) -> Columns:
 
 
 def opened(protocol: MessageRegistry, line: RequestLogLine) -> tuple[Request, Response | None] | None:
-    """Return the request inside an Envelope and its response, if logged. Return ``None`` for other lines and for
-    requests that cannot be decoded."""
+    """Return the request inside an Envelope, and its response if the broker logged one. Return ``None`` for other
+    lines and for requests that cannot be decoded.
+    """
     try:
         return line.enveloped(protocol)
     except KwireError:
@@ -78,8 +80,8 @@ def _response(protocol: MessageRegistry, line: RequestLogLine) -> bytes | None:
 
 
 def _tried(make: Callable[[], bytes | None], name: str) -> tuple[bytes | None, str | None]:
-    """Return the bytes, or ``None`` and the reason why they cannot be encoded. The reason quotes the invalid value.
-    If the message may contain secrets, it only names the field.
+    """Return the bytes, or ``None`` and the reason why they cannot be encoded. The reason quotes the invalid value,
+    or only names the field if the message may contain secrets.
     """
     try:
         return make(), None

@@ -16,17 +16,19 @@ from typing import Any, NamedTuple
 from kwire_inspect.text_logs.lines import Lines
 
 DEPRECATED = re.compile(rb"deprecated_?requests", re.I)
-"""Pattern that matches the metric's name in every format."""
+"""Pattern that matches the name ``DeprecatedRequestsPerSec`` in every format."""
 MAX_JSON = 16 << 20
-"""Maximum size of a JSON file to parse, in bytes. Parsing needs several times as much memory."""
+"""Maximum size of a JSON file to parse, in bytes. Parsing needs several times the size of the file in memory."""
 MAX_VALUES = 500_000
 """Maximum number of JSON values to parse, estimated from commas and brackets. Two bytes of JSON may become an object
 of 64 bytes."""
 MAX_COUNTED = 1 << 53
-"""Maximum count. A broker would take centuries to reach it. Up to this value, doubles represent integers exactly."""
+"""Maximum count. A broker would need centuries to reach this count. Up to this value, doubles represent integers
+exactly.
+"""
 MAX_LABELS = 64
 LONGEST = 255
-"""Maximum number of characters of a label value to keep. Kafka's own values are shorter."""
+"""Maximum number of characters of a label value to keep. The label values that Kafka defines are shorter."""
 
 Problem = tuple[int, str]
 """Byte offset of a problem, and its description."""
@@ -54,7 +56,7 @@ _MERGED = re.compile(r"request_(?P<request>[A-Za-z]+)_version(?:_(?P<version>\d{
 _OBJECT = re.compile(r"kafka\.network:(?=.*\bname=DeprecatedRequestsPerSec\b)(.*)", re.S)
 _PROPERTY = re.compile(r'(?:^|,)([^=,]++)=("[^"\\]*+(?:\\.[^"\\]*+)*+"|[^,]*)')
 _ATTRIBUTE = re.compile(r'"?(kafka\.network:.*):Count(?:[,=\t]"?(\d{1,19})"?)?\s*')
-"""Pattern of JmxTool's attribute names. It also matches the value in formats with one value per line."""
+"""Pattern of JmxTool's attribute names. The pattern also matches the value in formats with one value per line."""
 _SOFTWARE = re.compile(r"client_?software", re.I)
 """Pattern that matches the names of labels whose values clients choose."""
 
@@ -71,7 +73,12 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
             if parts or (not begun and line.lstrip()[:1] in (b"{", b"[")):
                 parts.append(line)
                 if size + len(line) > MAX_JSON:
-                    problems.append((0, f"JSON of more than {MAX_JSON >> 20} MB: request only the needed MBeans"))
+                    problems.append(
+                        (
+                            0,
+                            f"JSON of more than {MAX_JSON >> 20} MB: request only DeprecatedRequestsPerSec MBeans",
+                        )
+                    )
                     return
             elif heading and not DEPRECATED.search(line):
                 cells = _cells(line.decode("utf-8", "replace"))
@@ -90,7 +97,9 @@ def series_of(path: str, problems: list[Problem]) -> Iterator[Series]:
     yield from _row(heading, *row)
     if parts and not lines.problems:
         if sum(part.count(sign) for part in parts for sign in (b"{", b"[", b",")) > MAX_VALUES:
-            problems.append((0, f"JSON of more than {MAX_VALUES:,} values: request only the needed MBeans"))
+            problems.append(
+                (0, f"JSON of more than {MAX_VALUES:,} values: request only DeprecatedRequestsPerSec MBeans")
+            )
             return
         yield from _json(b"\n".join(parts), problems)
 

@@ -1,7 +1,8 @@
-"""Quickly converts lines in the format used since Kafka 2.8. Request and response bodies are parsed only if needed.
+"""Quickly converts log lines in the format used since Kafka 2.8. Request and response bodies are parsed only if
+``bodies`` is true.
 
-Lines that differ in any way from this format are left to ``kwire.request_log``. Error codes and throttle times are
-found by searching for their JSON keys. This is safe because quotation marks inside strings are escaped, so a
+``kwire.request_log`` parses lines that differ in any way from this format. Error codes and throttle times are found
+by searching for their JSON keys. The search is safe because quotation marks inside strings are escaped, so a
 quotation mark followed by a colon always ends a key.
 """
 
@@ -65,7 +66,7 @@ class OwnInformation(Struct, rename="camel", gc=False):
 
 
 class Logged(Struct, rename="camel", gc=False):
-    """Members that every line contains."""
+    """Members of the JSON object in every log line."""
 
     is_forwarded: bool
     request_header: Header
@@ -98,8 +99,8 @@ _object = Decoder(dict[str, Any]).decode
 def fast_row(
     source: str, position: int, line: bytes, start: int, time: Time, projection: Projection, bodies: bool
 ) -> list[Row] | None:
-    """Return a list with the row of the line whose mark is at ``start``, or an empty list if the projection excludes
-    the row.
+    """Return a list with the row of the line in which ``MARK`` is at ``start``, or an empty list if the projection
+    excludes the row.
 
     Returns ``None`` if the line requires the full parser. ``request`` and ``response`` are null unless ``bodies`` is
     true. Raises ``MsgspecError`` or ``ValueError`` for invalid JSON and for members that Kafka never writes, and

@@ -9,15 +9,15 @@ from kwire.request_log import addresses
 from kwire_inspect.connections.request_context import Columns
 
 LONGEST = 600
-"""Maximum length of a connection id in characters. Two hosts and ports need fewer."""
+"""Maximum length of a connection id in characters. Two hosts and ports need fewer characters."""
 
 
 def peers(connection: str | None, *, forwarded: bool = False) -> Columns:
     """Return the columns for the two ends of ``connection``, a broker's connection id. Hosts are written as in
     captures.
 
-    A request that was ``forwarded`` to a controller arrived on a broker's connection. The client's identity is then
-    known, but not its address [KIP-590]. The result is shared, so do not modify it.
+    A request that was ``forwarded`` to a controller arrived on a broker's connection, which does not show the address
+    of the client [KIP-590]. Callers share the result and must not modify it.
     """
     if connection is None or len(connection) > LONGEST:
         return {"connection": connection}

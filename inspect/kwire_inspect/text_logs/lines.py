@@ -47,9 +47,9 @@ def splits(files: Sequence[str], size: int) -> list[Split]:
 class Lines:
     """Iterator over the lines of a file that begin at or after ``start``, or up to ``near`` bytes before it.
 
-    ``problems`` contains errors with their positions. The file could not be opened or decompressed, or a line of more
-    than ``longest`` bytes was skipped. The position of an error before ``start`` is ``start``, because this is where
-    lines are missing. A ``with`` block closes the file even if not all lines were read.
+    ``problems`` contains the positions and reasons of errors: the file could not be opened or decompressed, or a line
+    of more than ``longest`` bytes was skipped. The position of an error before ``start`` is ``start``, because this
+    is where lines are missing. A ``with`` block closes the file even if not all lines were read.
     """
 
     def __init__(self, path: str, start: int = 0, longest: int = LONGEST, stamp: str = "", *, near: int = 0) -> None:

@@ -1,7 +1,7 @@
 """Converts dumps of a broker's metrics to rows of CLIENTS: the number of requests in deprecated versions [KIP-896].
 
-Since version 3.7, a broker counts these requests from its start. It counts them by API, version and client software,
-but not by client id or address:
+Since version 3.7, a broker counts requests in deprecated versions from its start. The counts distinguish the API,
+version and client software, but not the client id or address:
 ``kafka.network:type=RequestMetrics,name=DeprecatedRequestsPerSec,request=Fetch,version=2,clientSoftwareName=…``.
 """
 
@@ -23,9 +23,9 @@ from kwire_inspect.text_logs.dumps import MAX_COUNTED, Problem, series_of
 from kwire_inspect.text_logs.refusals import api_keys
 
 MAX_SERIES = 100_000
-"""Maximum number of series in a dump. A broker has at most a few hundred."""
+"""Maximum number of series in a dump. A broker has at most a few hundred series."""
 NONE = dict.fromkeys(("errors", "refused", "connections", "bytes", "begun"), 0)
-"""Columns that metrics cannot fill."""
+"""Columns that metrics dumps do not determine, with the value 0."""
 NAMELESS = "a series without the API and version of its requests"
 _VERSION = re.compile(r"[0-9]{1,4}")
 FETCH, BY_CONSUMERS, BY_FOLLOWERS = "Fetch", "FetchConsumer", "FetchFollower"
@@ -46,8 +46,7 @@ def metrics_batches(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a dump with the columns of COUNTED in ``schema``.
 
-    Parts that cannot be read become rows with a ``problem``. With ``failfast``, they raise ``BrokenInputError``
-    instead.
+    Parts that cannot be read become rows with a ``problem``, or raise ``BrokenInputError`` if ``failfast`` is true.
     """
     problems: list[Problem] = []
     rows = [*_rows(path, _counted(path, problems), protocol, problems)]

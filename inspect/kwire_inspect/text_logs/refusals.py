@@ -1,8 +1,8 @@
 """Converts refusals of requests in a broker's server.log to rows of REFUSALS.
 
 A broker closes the connection without logging the request if it does not support the request's version, or if its
-listener does not serve the API. Only the server log shows such requests. Each entry is a line that names the
-connection, followed by the exception. Since version 1.0, brokers write two entries per refusal ::
+listener does not serve the API. Only the server log reports the refused request. Each entry consists of a line that
+names the connection and of the exception. Since version 1.0, brokers write two entries per refusal ::
 
     [2026-11-21 18:22:25,415] ERROR Closing socket for 127.0.0.1:9092-127.0.0.1:54556-1-0 because of error (kafka.…
     org.apache.kafka.common.errors.UnsupportedVersionException: Received request for api with key 0 (Produce) and …
@@ -29,15 +29,16 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 NEAR = 64 << 10
-"""Maximum distance in bytes between the two entries for a refusal. Several threads write to the log at the same
-time."""
+"""Maximum distance in bytes between the two entries for a refusal. Other entries may come between the two, because
+several threads write to the log at the same time.
+"""
 
 MAX_LINES, MAX_BYTES = 300, 1 << 20
 """Maximum number of lines and bytes to search for the end of an entry."""
 
 LONGEST_MESSAGE = 1_000
 PREFIX = 200
-"""Number of bytes before a message to search for its time."""
+"""Number of characters before a message to search for its time."""
 
 _FIRST = re.compile(
     rb"Closing socket for (?P<closing>\S+) because of error"
@@ -45,7 +46,9 @@ _FIRST = re.compile(
     rb"|(?:Unexpected error from|Failed authentication with) /?(?P<host>[^\s\\\";]+)"
     rb"(?: \(channelId=(?P<channel>[^\s)]+)\))?"
 )
-"""Patterns of an entry's first line. The last two occur while clients authenticate."""
+"""Pattern of an entry's first line. ``Unexpected error from`` and ``Failed authentication with`` occur while clients
+authenticate.
+"""
 
 _COLLECTED = re.compile(
     r"(?:\S+ std(?:out|err) [FP] |[\w.-]+ +\| |[A-Z][a-z]{2} [ \d]\d [\d:]{8} \S+ [\w./-]+(?:\[\d+\])?: )"
@@ -72,7 +75,9 @@ _REASONS = (
     re.compile(r"Error parsing request header\. Our best guess of the apiKey(?:Id)? is: (?P<key>-?\d{1,10})"),
     re.compile(r"Unknown API key (?P<key>-?\d{1,10})"),
 )
-"""Patterns of logged reasons. In this order, they are from broker versions 4.x, 4.x, 3.x, all, all, all and 1.x."""
+"""Patterns of logged reasons. The broker versions that log them are, in the same order, 4.x, 4.x, 3.x, all, all, all
+and 1.x.
+"""
 
 _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
@@ -81,7 +86,7 @@ _LAYOUT = LAYOUTS["refusals"]
 
 @cache
 def api_keys(protocol: MessageRegistry) -> dict[str, int]:
-    """Return API keys by constant name without underscores, including former names."""
+    """Return the API keys by the names of Kafka's constants without underscores, including former names."""
     names = {name.upper(): key for key, name in protocol.api_names.items()}
     return names | {"ALTERISR": 56, "LISTCLIENTMETRICSRESOURCES": 74}
 
@@ -93,7 +98,8 @@ _SAME = ("connection", "api_key", "api", "version", "problem")
 def refusal_rows(
     lines: Lines, split: Split, zone: tzinfo, protocol: MessageRegistry
 ) -> Iterator[tuple[int, list[Row]]]:
-    """Yield the length and the row of each entry in ``split`` that reports a refusal. Skip second entries.
+    """Yield the length and the row of each entry in ``split`` that reports a refusal. Skip the second entry for a
+    refusal.
 
     ``lines`` starts ``NEAR`` bytes before the split, so that entries on both sides of the boundary can be matched.
     """
@@ -130,7 +136,9 @@ def _entry(line: bytes, lines: Lines) -> str:
 
 
 def _text(line: bytes) -> str:
-    """Return a line without the prefix of a log collector. For a JSON object, return all its strings."""
+    """Return a line without the prefix of a log collector. If the line is a JSON object, return all strings in the
+    object.
+    """
     text = line.decode("utf-8", "replace")
     if found := _COLLECTED.match(text):
         text = text[found.end() :]
@@ -188,7 +196,7 @@ def _peers(first: re.Match[bytes], told: str | None) -> Columns:
 
 
 def _api(protocol: MessageRegistry, key: str | None, api: str | None) -> tuple[int | None, str | None]:
-    """Return the key and name of an API. Brokers log the key, the name, or the name as a constant."""
+    """Return the key and name of an API. Brokers log the key, the name, or the name of Kafka's constant."""
     if key is None and api is not None and _NUMBER.fullmatch(api):
         key, api = api, None
     number = int(key) if key is not None else api_keys(protocol).get((api or "").replace("_", "").upper())

@@ -74,7 +74,7 @@ def _to_the_end(line: bytes, lines: Lines) -> bytes:
 
 
 class RequestRows:
-    """Converts lines to rows. ``zone`` is the broker's time zone, which its log does not contain."""
+    """Converts lines to rows. ``zone`` is the broker's time zone, which the log does not state."""
 
     def __init__(self, projection: Projection, zone: tzinfo) -> None:
         self._zone = zone
@@ -184,15 +184,18 @@ def _asks_for_none(line: RequestLogLine) -> bool:
 
 
 class Clock:
-    """Parses the times before messages. Most times have the same format, and the same minute as the previous time."""
+    """Parses the times before log messages. Most times have the same format, and the same minute as the previous
+    time.
+    """
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._minute = (b"", 0)
 
     def time(self, prefix: bytes) -> int | None:
-        """Return the time in microseconds since the epoch, or ``None`` if there is none. ``prefix`` is the text
-        before the message."""
+        """Return the time in microseconds since the epoch, or ``None`` if ``prefix``, the text before the message,
+        contains no time.
+        """
         usual = _USUAL_TIME.fullmatch(prefix)
         if usual is None:
             return micros(prefix.decode("utf-8", "replace"), self._zone)

@@ -37,7 +37,9 @@ MIN_RECORD = 22
 MAX_KEYS = 1000
 """Maximum number of key updates to repeat when a connection is unpickled."""
 MASTER = "CLIENT_RANDOM"
-"""Label of the TLS 1.2 master secret. The labels below are the client and server labels of TLS 1.3."""
+"""Label of the TLS 1.2 master secret. ``HANDSHAKE`` and ``APPLICATION`` contain the client and server labels of TLS
+1.3.
+"""
 HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 APPLICATION = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 
@@ -52,8 +54,8 @@ class TlsDirection:
 
     ``number`` is the sequence number of the next record, and ``protection`` contains the current keys. ``following``
     contains the next keys, if known. ``lost`` is the approximate number of bytes lost since a record was last opened.
-    ``dropped`` is true if a loss has not been reported yet. The pickled state contains no keys, only the number of
-    times that they ``changed``. They are derived again from the key log.
+    ``dropped`` is true if a loss has not been reported yet. The pickled state contains no keys. Unpickling derives
+    the keys from the key log again, and then repeats the key changes that ``changed`` counts.
     """
 
     direction: Direction
@@ -123,10 +125,10 @@ class TlsDirection:
 class TlsConnection:
     """Converts the pieces of a connection to pieces of its plaintext if the key log contains its secrets.
 
-    Pieces are held until the first record is opened. If it cannot be opened, they and all later pieces are passed on
-    with the reason, and ``passed`` becomes true. Missing secrets may still arrive within ``patience`` seconds, as
-    measured by packet times. A pickler that knows the key log can pickle the connection between two pieces. No keys
-    are pickled.
+    Pieces are held until the first record is opened. If the first record cannot be opened, the held pieces and all
+    later pieces are passed on with the reason, and ``passed`` becomes true. Missing secrets may still arrive within
+    ``patience`` seconds, as measured by packet times. A pickler that knows the key log can pickle the connection
+    between two pieces. No keys are pickled.
     """
 
     __slots__ = (
@@ -141,7 +143,7 @@ class TlsConnection:
         self._keys = keys
         self._patience = patience
         self._lost_keys = False  # whether keys could not be restored after unpickling
-        self._known: int | None = None  # progress of the key log when secrets were last found missing
+        self._known: int | None = None  # result of _progress when secrets were last missing
         self._server: Direction = SERVER
         self._begin()
 
@@ -212,7 +214,9 @@ class TlsConnection:
                 yield from self._pass_on(str(reason))
 
     def retry(self, now: Piece) -> Iterator[Piece]:
-        """Search again for missing secrets. Give up if the patience has ended by the time of ``now``."""
+        """Search again for missing secrets. Give up if more than ``patience`` seconds have passed at the time of the
+        piece ``now``.
+        """
         if self._known is None:
             return
         if self._progress() != self._known:
@@ -225,12 +229,14 @@ class TlsConnection:
             yield from self._pass_on(NO_SECRETS)
 
     def _secrets(self) -> Mapping[str, bytes]:
-        """Return the connection's secrets in the key log, or its session's secrets if there are none."""
+        """Return the connection's secrets in the key log. If the key log lacks them, return the secrets of the TLS
+        session.
+        """
         secrets = self._keys.of(self._random)
         return self._keys.of(self._hello.session) if not secrets and self._hello is not None else secrets
 
     def _progress(self) -> int:
-        """Return a number that changes when new secrets may be useful."""
+        """Return a number that changes when the key log receives secrets that may belong to the connection."""
         return len(self._secrets()) + self._keys.has_sessions
 
     def _has_patience(self, now: Piece) -> bool:
@@ -238,7 +244,8 @@ class TlsConnection:
 
     def _closed_to(self, piece: Piece) -> Iterator[Piece]:
         """End the decrypted connection because the key log no longer contains its secrets. Pass on the rest as a new
-        connection."""
+        connection that is not decrypted.
+        """
         yield Piece(self._connection, "closed", CLIENT, b"", 0, piece.time, piece.source, piece.position)
         self._connection = replace(self._connection, started=piece.time)
         yield from self._pass_on(NO_SECRETS)
@@ -304,7 +311,7 @@ class TlsConnection:
             lane.advance()
 
     def _agreed(self, hello: Hello, server: Direction) -> None:
-        """Set the keys after the ServerHello. TLS 1.3 uses them at once, and TLS 1.2 uses them after
+        """Set the keys after the ServerHello. TLS 1.3 uses the keys at once, and TLS 1.2 uses them after
         ChangeCipherSpec.
         """
         secrets, self._server = self._secrets(), server
@@ -326,8 +333,8 @@ class TlsConnection:
             raise NotDecryptedError(NO_LIBRARY) from None
 
     def _ordered(self, server: Direction) -> tuple[TlsDirection, TlsDirection]:
-        """Return the directions of the TLS client and the TLS server. They may differ from the connection's client
-        and server if these were guessed.
+        """Return the directions of the TLS client and the TLS server. The TLS client may be the connection's server
+        if the connection's client and server were guessed.
         """
         client = CLIENT if server == SERVER else SERVER
         return self._lanes[client], self._lanes[server]
@@ -356,7 +363,7 @@ class TlsConnection:
         yield _gap(piece)
 
     def _pass_on(self, reason: str) -> Iterator[Piece]:
-        """Yield the held pieces unchanged. Set the reason why they are not decrypted."""
+        """Yield the held pieces without decryption, and store the reason in ``Connection.encryption``."""
         self.passed = True
         if reason:
             self._connection = replace(self._connection, encryption=reason)
@@ -367,5 +374,5 @@ class TlsConnection:
 
 
 def _gap(piece: Piece) -> Piece:
-    """Return a gap of unknown size at a piece."""
+    """Return a gap of unknown size at the position of a piece."""
     return replace(piece, kind="gap", data=b"", size=0)

@@ -59,7 +59,9 @@ class KeyLog:
         raise TypeError("secrets are not pickled")
 
     def add(self, text: bytes) -> None:
-        """Add the secrets in the lines of a key log. Ignore other lines, and text that exceeds the total limit."""
+        """Add the secrets in the lines of a key log. Ignore other lines, and ignore ``text`` once all texts together
+        exceed ``MAX_BYTES``.
+        """
         self._room -= len(text)
         if self._room < 0:
             return
@@ -79,8 +81,8 @@ class KeyLog:
 class FollowedKeyLog(KeyLog):
     """A key log to which clients are still writing. ``refresh`` reads the new lines.
 
-    Beyond :data:`MAX_BYTES`, the oldest secrets are dropped. If the file is replaced or truncated, its secrets are
-    kept.
+    Beyond :data:`MAX_BYTES`, the oldest secrets are dropped. If the file is replaced or truncated, the secrets that
+    were already read are kept.
     """
 
     __slots__ = ("_at", "_file", "_older", "_path", "_rest")
@@ -128,16 +130,19 @@ def _followed(path: str) -> FollowedKeyLog:
 
 
 def followed_key_log(path: str) -> KeyLog:
-    """Return the key log with its newest lines. It is cached in this process, so each call reads only new lines."""
+    """Return the key log with its newest lines. The key log is cached in this process, so each call reads only new
+    lines.
+    """
     keys = _followed(path)
     keys.refresh()
     return keys
 
 
 def growing_key_log(path: str | None) -> str:
-    """Return the absolute path of a key log that may still be empty. Return an empty string if ``path`` is not given.
+    """Return the absolute path of a key log that may still be empty, or an empty string if ``path`` is ``None`` or
+    empty.
 
-    Raises :class:`OptionError` if the key log cannot be read, or if the library for decryption is not installed.
+    Raises :class:`OptionError` if the key log cannot be read, or if ``cryptography`` is not installed.
     """
     if not path:
         return ""
@@ -152,10 +157,10 @@ def growing_key_log(path: str | None) -> str:
 
 
 def checked_key_log(path: str | None) -> str:
-    """Return the absolute path of a key log. Return an empty string if ``path`` is not given.
+    """Return the absolute path of a key log, or an empty string if ``path`` is ``None`` or empty.
 
-    Raises :class:`~kwire_inspect.options.OptionError` if the key log contains no secrets or cannot be read, or if the
-    library for decryption is not installed.
+    Raises :class:`~kwire_inspect.options.OptionError` if the key log contains no secrets or cannot be read, or if
+    ``cryptography`` is not installed.
     """
     if not path:
         return ""
@@ -181,7 +186,9 @@ def read_key_log(path: str) -> KeyLog:
     except OSError as error:
         raise OptionError(f"the key log {path} cannot be read: {error.strerror or error}") from None
     if len(text) > MAX_BYTES:
-        raise OptionError(f"the key log {path} is larger than {MAX_BYTES >> 20} MB: pass only the needed part")
+        raise OptionError(
+            f"the key log {path} is larger than {MAX_BYTES >> 20} MB: remove the secrets of other connections"
+        )
     keys.add(text)
     if not len(keys):
         raise OptionError(f"the key log {path} has no secrets: expected lines with a label, a random and a secret")
@@ -192,8 +199,8 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
     """Yield the pieces, with TLS connections decrypted if their secrets are in ``keys``.
 
     Secrets may be added to ``keys`` during the iteration, but only before their connections begin. Connections
-    without secrets, or whose beginning was not captured, are passed on unchanged. If only the secrets are missing,
-    ``Connection.encryption`` says so.
+    without secrets, or whose beginning was not captured, are passed on unchanged. If the beginning of a TLS
+    connection was captured but the connection is not decrypted, ``Connection.encryption`` contains the reason.
     """
     connections: dict[int, TlsConnection | None] = {}
     secrets, fed = keys.secrets, 0
@@ -219,7 +226,9 @@ def decrypted(pieces: Iterable[Piece | Broken], keys: KeyLog) -> Iterator[Piece 
 
 
 def begun(piece: Piece, keys: KeyLog, patience: float = 0.0) -> TlsConnection | None:
-    """Return an object that decrypts the connection that begins with ``piece``, or ``None`` if it is not TLS."""
+    """Return an object that decrypts the connection that begins with ``piece``, or ``None`` if the connection is not
+    TLS.
+    """
     if piece.kind == "data" and HELLO.startswith(piece.data[:2]):
         return TlsConnection(piece.connection, keys, patience)
     return None

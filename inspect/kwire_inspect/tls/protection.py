@@ -1,4 +1,4 @@
-"""Opens protected records. ``cryptography`` provides the ciphers. This module derives the keys.
+"""Opens protected TLS records. This module derives the keys, and ``cryptography`` provides the ciphers.
 
 Section numbers without an RFC refer to RFC 5246 (TLS 1.2) and RFC 8446 (TLS 1.3).
 """

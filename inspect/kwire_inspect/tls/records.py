@@ -19,7 +19,9 @@ MAX_HELLO = 1 << 16
 
 @dataclass(slots=True, eq=False)
 class Record:
-    """A record. ``lost`` is the approximate number of bytes lost before it, or 0 if its position was known."""
+    """A record. ``lost`` is the approximate number of bytes lost before the record, or 0 if the record's position was
+    known.
+    """
 
     header: bytes
     fragment: bytes
@@ -43,8 +45,9 @@ class Records:
         return len(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Record]:
-        """Yield the records that end in ``data``. Raise ``NotTlsError`` if no bytes were lost, but the stream does
-        not contain a record."""
+        """Yield the records that end in ``data``. Raise ``NotTlsError`` if the stream does not continue with a record
+        although no bytes were lost.
+        """
         skipped = min(self._skip, len(data))
         self._skip -= skipped
         self._buffer = buffer = self._buffer + data[skipped:]
@@ -72,7 +75,7 @@ class Records:
         self._buffer = buffer[at:]
 
     def gap(self, size: int) -> int | None:
-        """Record the loss of ``size`` bytes. 0 means that the number is unknown.
+        """Record the loss of ``size`` bytes. A ``size`` of 0 means that the number of lost bytes is unknown.
 
         Return the size of the lost record without its header, or 0 if the size is unknown. Return ``None`` if the
         record was already known to be lost.
@@ -115,7 +118,7 @@ def _searched(buffer: bytes, at: int) -> tuple[int, bool]:
 
 
 def _may_begin(header: bytes) -> bool:
-    """Return whether ``header`` may be a record header or the beginning of one."""
+    """Return whether ``header`` may be a record header or the beginning of a record header."""
     return header[0] in TYPES and header[1:2] in (b"", b"\3") and int.from_bytes(header[3:5], "big") <= MAX_RECORD
 
 
@@ -134,7 +137,9 @@ class Messages:
         self._left = 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
-        """Yield the type and body of each message that ends in ``data``. Bodies are empty except for hellos."""
+        """Yield the type and body of each message that ends in ``data``. The body is empty unless the message is a
+        ClientHello or ServerHello.
+        """
         self._buffer += data
         while True:
             if self._left:
