@@ -88,7 +88,7 @@ class SparkEngine:
         reader = self.session.read.format(self.table_format)
         if self.table_format == PARQUET:
             reader = reader.schema(spark_schema([*schema, *([pa.field(DATE, pa.date32())] if by_date else [])]))
-            # an empty table has a file with its columns only if it is not partitioned by date
+            # an empty table that is partitioned by date has no file from which to read the columns
             if by_date and reader.load(path).isEmpty():
                 write(few.limit(0), folder, name, origin=origin)
         stored = reader.load(path)
@@ -114,7 +114,9 @@ class SparkEngine:
 
 
 def _check_format(session: Any, name: str) -> None:
-    """Raise :class:`OptionError` if Spark lacks this format. Otherwise the error would occur only at the end."""
+    """Raise :class:`OptionError` if Spark lacks this format, because Spark reports the error only when it writes a
+    table.
+    """
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     sources = session._jvm.org.apache.spark.sql.execution.datasources.DataSource

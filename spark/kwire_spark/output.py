@@ -21,7 +21,7 @@ OWN_SETTINGS = ("HADOOP_CONF_DIR", "PYSPARK_GATEWAY_PORT")
 def checked_output(out: str) -> str:
     """Return Spark's name for the folder, with ``s3a`` instead of ``s3``.
 
-    Raises :class:`OptionError` if it is already clear that Spark cannot write there.
+    Raises :class:`OptionError` if it is already clear that Spark cannot write to the folder.
     """
     try:
         scheme, _, rest = out.partition("://")

@@ -1,9 +1,9 @@
 """Reads files of any type as DataFrames: FRAMES, EXCHANGES, REFUSALS and RECORDS of :mod:`kwire_inspect.schemas`.
 
 Each function accepts the same paths as :func:`kwire_inspect.inputs.find`, or the ``Inputs`` that ``find`` returned.
-The function reads the files of matching types, or tables that an earlier run wrote. If there are none, the DataFrame
-is empty. Only the given ``columns`` are computed, by default all columns. Keyword arguments are source options, and
-may contain ``_``.
+The function reads the files of matching types, or tables that an earlier run wrote. If there are no such files or
+tables, the DataFrame is empty. Only ``columns`` are computed, or all columns by default. Keyword arguments are source
+options. Their names may contain ``_``, such as ``time_zone`` for ``timeZone``.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ SOURCES = {
     "logs": "kafka_log",
     "metrics": "kafka_metrics",
 }
-"""Maps each input type to its Spark data source."""
+"""Name of the Spark data source for each input type."""
 
 
 def read_frames(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return the events of captured connections, as ``columns.FRAMES``."""
+    """Return the events of captured connections, as ``schemas.FRAMES``."""
     return _read(paths, "frames", FRAMES, columns, spark, options)
 
 
 def read_exchanges(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return requests and their responses from captures and request logs, as ``columns.EXCHANGES``."""
+    """Return requests and their responses from captures and request logs, as ``schemas.EXCHANGES``."""
     return _read(paths, "exchanges", EXCHANGES, columns, spark, options)
 
 
 def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """Return counts of requests with their responses, as ``counting.COUNTED``. The workers that read the requests
+    """Return counts of requests with their responses, as ``schemas.COUNTED``. The workers that read the requests
     also count them. ``tables.clients`` needs only the counts."""
     return _read(paths, "exchanges", COUNTED, (), spark, options)
 
@@ -63,21 +63,21 @@ def read_counted(*paths: Inputs | str | Path, spark: SparkSession | None = None,
 def read_refusals(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return the refused requests in brokers' server logs, as ``columns.REFUSALS``."""
+    """Return the refused requests in brokers' server logs, as ``schemas.REFUSALS``."""
     return _read(paths, "refusals", REFUSALS, columns, spark, options)
 
 
 def read_records(
     *paths: Inputs | str | Path, columns: Sequence[str] = (), spark: SparkSession | None = None, **options: Option
 ) -> DataFrame:
-    """Return the records in log segments and snapshots, as ``columns.RECORDS``."""
+    """Return the records in log segments and snapshots, as ``schemas.RECORDS``."""
     return _read(paths, "records", RECORDS, columns, spark, options)
 
 
 def read_clients(
     *paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option
 ) -> Clients[DataFrame]:
-    """Return clients that were already counted, in brokers' metrics or in stored tables, and the problems."""
+    """Return the clients that brokers' metrics or stored tables have already counted, and the problems."""
     passed(options, "metrics")  # fail before searching for files
     found = [path if isinstance(path, Inputs) else find([path]) for path in paths]
     inputs = [replace(part, tables=of_clients(part.tables)) for part in found]
@@ -92,12 +92,14 @@ def read_clients(
 
 
 def read_metrics(*paths: Inputs | str | Path, spark: SparkSession | None = None, **options: Option) -> DataFrame:
-    """Return the request counts in brokers' metrics, as ``columns.COUNTED``."""
+    """Return the request counts in brokers' metrics, as ``schemas.COUNTED``."""
     return _read(paths, "metrics", COUNTED, (), spark, options)
 
 
 def read_stored(name: str, *inputs: Inputs, spark: SparkSession | None = None) -> DataFrame:
-    """Return the tables of this kind that an earlier run wrote. The kind is a key of ``stored.SCHEMAS``."""
+    """Return the rows of all tables of the kind ``name`` that earlier runs wrote. ``name`` is a key of
+    ``stored.SCHEMAS``.
+    """
     return _read(inputs, name, SCHEMAS[name], (), spark, {})
 
 
@@ -109,7 +111,7 @@ def _read(
     spark: SparkSession | None,
     options: dict[str, Option],
 ) -> DataFrame:
-    """Return the rows of ``table`` with columns of ``full``, which contains the table's own columns, or counts."""
+    """Return the rows of ``table`` with columns of ``full``, which is the schema of the table or of its counts."""
     texts = passed(options, table)
     if unknown := sorted(set(columns) - set(full.names)):
         raise ValueError(f"unknown column {', '.join(unknown)}, expected one of {', '.join(full.names)}")
@@ -129,7 +131,7 @@ def _read(
         for earlier in stored
     ]
     if not tables:
-        return spark.createDataFrame([], schema).where("false")  # so that Spark removes it from the plan
+        return spark.createDataFrame([], schema).where("false")  # lets Spark remove this table from the plan
     return reduce(lambda left, right: left.unionByName(right), tables)
 
 

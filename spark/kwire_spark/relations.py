@@ -19,8 +19,8 @@ class SparkBackend:
     """Implements ``tables.relations`` for DataFrames."""
 
     def query(self, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
-        # Afterwards Spark drops the views. Dropping the view of a persisted table would also drop its cached data.
-        # Viewing a query on the table avoids this.
+        # Afterwards Spark drops the views. Dropping the view of a persisted table would also drop its cached data. A
+        # view of a query on the table avoids this.
         session = next(iter(tables.values())).sparkSession
         named: dict[str, Any] = {name: table.where("true") for name, table in tables.items()}
         return session.sql(text, **named)
@@ -56,7 +56,7 @@ class SparkBackend:
 
     @contextmanager
     def kept(self, table: DataFrame) -> Iterator[DataFrame]:
-        if table.is_cached:  # the caller cached it and still needs it
+        if table.is_cached:  # the caller cached the table and still needs it
             yield table
             return
         try:

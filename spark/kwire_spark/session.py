@@ -1,9 +1,9 @@
 """Creates a Spark session with kwire's sources. The session is quiet, bounded in memory, and local by default.
 
-A new session starts one JVM. Only this user can read the files that it writes locally. Its temporary files are in one
-folder. Spark writes to standard error before it reads any log settings, so this output is redirected to a file. If
-Spark does not start, the error message quotes the last lines of the file. Errors in jobs are raised in Python as
-usual.
+A new session starts one JVM. Only the current user can read the files that the session writes locally. All temporary
+files are in one folder. Spark writes to standard error before it reads any log settings, so this output is redirected
+to a file. If Spark does not start, the error message quotes the last lines of the file. Errors in jobs are raised in
+Python as usual.
 """
 
 from __future__ import annotations
@@ -66,8 +66,9 @@ DEFAULTS = "core-default.xml"
 """Name that Hadoop gives the source of its built-in default settings."""
 
 ERROR_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
-"""Loggers to disable. PySpark uses them to print each error as JSON, including the JVM's stack trace, before raising
-it."""
+"""Loggers to disable, because PySpark uses them to print each error as JSON with the JVM's stack trace before it
+raises the error.
+"""
 
 
 class JavaMissingError(KwireError):
@@ -75,7 +76,7 @@ class JavaMissingError(KwireError):
 
 
 class SparkNotStartedError(KwireError):
-    """Spark's JVM exited during startup. The message quotes its last output lines."""
+    """Spark's JVM exited during startup. The message quotes the last lines of the output."""
 
 
 def spark_session(master: str | None = None, *, brief: bool = False, **settings: str) -> SparkSession:
@@ -137,7 +138,9 @@ def _new_session(master: str, settings: dict[str, str], brief: bool = False) -> 
 
 
 def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSession:
-    """Return the session of the application started by ``spark-submit``. Its settings override :data:`SETTINGS`."""
+    """Return the session of the application started by ``spark-submit``. The settings of the application override
+    :data:`SETTINGS`.
+    """
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
@@ -152,8 +155,9 @@ def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSes
 
 
 def _local_settings(brief: bool) -> dict[str, str]:
-    """Return settings for a driver and workers in one process. They keep ports on the loopback interface, and prevent
-    files in the working directory and files that other users can read."""
+    """Return settings for a driver and workers in one process. The settings keep ports on the loopback interface,
+    create no files in the working directory, and prevent other users from reading the files.
+    """
     folder = private_folder()
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"
     options += f" -Djava.io.tmpdir={folder}"
@@ -187,7 +191,7 @@ def private_folder() -> Path:
     held.callback(shutil.rmtree, folder := temporary / made.name[1:], ignore_errors=True)
     held.enter_context(claimed(made))
     atexit.register(held.close)
-    return made.rename(folder)  # other processes can find it only after it is claimed
+    return made.rename(folder)  # other processes find the folder only after it is claimed
 
 
 def _use_environment(configuration: Any) -> None:
@@ -230,7 +234,7 @@ def _heap_mb() -> int:
 
 
 def check_java() -> int:
-    """Return the major version of the Java that Spark will use. JAVA_HOME takes precedence over PATH.
+    """Return the major version of the Java installation that Spark will use. JAVA_HOME takes precedence over PATH.
 
     Raises :class:`JavaMissingError` if Java is missing or older than :data:`MIN_JAVA`.
     """

@@ -1,11 +1,11 @@
 """Typed tables, one per API and record kind, with messages as struct columns.
 
 ``messages(exchanges, "Fetch")`` converts EXCHANGES of captures or request logs. ``typed_records(records,
-"OffsetCommit")`` converts RECORDS of log segments. Both keep all other columns, which pass through the workers, so
-select only necessary columns first. The structs are defined in ``kwire_kafka.arrow``, or in another ``protocol``, as
-unions of all versions. Fields that a version lacks are null. Bytes that cannot be decoded become a null struct with a
-``reason``. So do bodies of more than ``max_decoded`` bytes, unless they consist almost entirely of a few large
-values, such as records.
+"OffsetCommit")`` converts RECORDS of log segments. Both functions keep all other columns, which pass through the
+workers, so select only necessary columns first. The structs are defined in ``kwire_kafka.arrow``, or in another
+``protocol``, as unions of all versions. Fields that a version lacks are null. Bytes that cannot be decoded become a
+null struct with a ``reason``. Bodies of more than ``max_decoded`` bytes are treated in the same way, unless they
+consist almost entirely of a few large values, such as records.
 
 ``names`` is a table of topic names, as returned by ``topic_names``. The table is collected in this process and sent
 to the workers. The topic name is filled in where a struct contains only the topic id.
@@ -78,7 +78,7 @@ def typed_records(
 
 
 def typed(table: DataFrame, made: Typed) -> DataFrame:
-    """Return the typed table of the rows of one kind."""
+    """Return the rows that ``made`` selects, with messages as struct columns."""
     structs, fields = made.structs, made.fields()
     gone = {*structs.replaced, "problem", *(field.name for field in fields)}
     # counterpart of structs.schema_with: other columns keep their Spark types

@@ -78,7 +78,9 @@ def write_clients(seen: Clients[DataFrame], folder: str, format: str = "parquet"
 
 
 def check_folder(spark: SparkSession, folder: str) -> None:
-    """Write a small file to a folder on any file system, and remove it. Raise :class:`OptionError` if that fails."""
+    """Write a small file to a folder on any file system, and remove it. Raise :class:`OptionError` if the folder
+    cannot be written.
+    """
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     path = f"{folder.rstrip('/')}/_kwire.check"
@@ -96,7 +98,9 @@ def check_folder(spark: SparkSession, folder: str) -> None:
 
 
 def exists(spark: SparkSession, path: str) -> bool:
-    """Return whether a table exists on any file system. First restore a table that a killed job moved away."""
+    """Restore a table that a killed job moved away, and return whether the table exists. ``path`` can be on any file
+    system.
+    """
     files = _Files(spark, path)
     files.restore(path)
     return files.exists(path)
@@ -111,7 +115,7 @@ def _writer(table: DataFrame, format: str, partition_by: Sequence[str], options:
 
 
 def _csv_cell(text: Column) -> Column:
-    """Return a column whose cells are converted like in :func:`~kwire_inspect.reports.text.csv_cell`."""
+    """Return a column whose cells are converted as in :func:`~kwire_inspect.reports.text.csv_cell`."""
 
     def escaped(character: Column) -> Column:
         escape = F.format_string("\\u%04x", F.ascii(character))

@@ -17,7 +17,7 @@ from kwire.command import main as run
         (["--bootstrap-server", "a:1", "--link-type", "77"], "unknown --link-type 77"),
         (["--bootstrap-server", "a:1", "--topic-config", "missing"], "--topic-config missing: "),
         (["--bootstrap-server", "a:1", "--connector", "."], "this folder contains no jar"),
-        (["--bootstrap-server", "a:1"], "Specify a folder with its jars by --connector"),
+        (["--bootstrap-server", "a:1"], "Use --connector to specify a folder with its jars"),
     ],
 )
 def test_wrong_usage(

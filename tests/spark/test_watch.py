@@ -229,7 +229,7 @@ def test_batches_are_counted_once_whenever_one_looks(forgets: bool) -> None:
             if look:
                 assert [progress.update(cast(Any, query)) for _ in range(2)] == [bool(since), False]
                 if lost := sum(late for _, late in since):
-                    told.append(f"dropped {lost} packets that arrived too late: see --late")
+                    told.append(f"dropped {lost} packets that arrived too late: increase --late")
                 query.recentProgress, since = query.recentProgress[-1:] if forgets else query.recentProgress, []
         full = [place for place, kind in enumerate(kinds) if kind in ("full", "late")]
         assert (progress.batches, progress.packets) == (len(full), sum(10**place for place in full))

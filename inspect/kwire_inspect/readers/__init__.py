@@ -57,7 +57,7 @@ _READERS = {
 }
 """Reader class for each type of input. The tables ``clients`` and ``problems`` are read only from stored tables.
 
-Readers are imported on demand, because imports are most of the time of a report on a small capture.
+Readers are imported on demand, because imports account for most of the time of a report on a small capture.
 """
 MAX_SPLIT, MIN_SPLIT = 64 << 20, 4 << 20
 """Maximum and minimum number of bytes of a file to read per task, unless the option ``splitSize`` is set."""

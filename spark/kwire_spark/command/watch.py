@@ -51,17 +51,17 @@ POLL_SECONDS = 1.0
     type=click.IntRange(64, 262_144),
     default=262_144,
     metavar="BYTES",
-    help="Number of bytes to capture of each packet. For readiness, 200 suffice. [default: all]",
+    help="Number of bytes to capture of each packet. For readiness, 200 are enough. [default: all]",
 )
 @click.option(
     "--disk",
     default="1g",
     show_default=True,
     metavar="SIZE",
-    help="Disk space for packets waiting to be read. Packets beyond it are dropped and counted.",
+    help="Disk space for packets that wait to be read. Further packets are dropped and counted.",
 )
 @click.option("--topic", metavar="NAME", help="Read packets from this Kafka topic, one per record.")
-@click.option("--bootstrap-server", metavar="HOST:PORT", help="Broker of the cluster that has the topic.")
+@click.option("--bootstrap-server", metavar="HOST:PORT", help="Broker of the cluster that contains the topic.")
 @click.option("--topic-config", metavar="FILE", help="Consumer properties file, for a broker with TLS or SASL.")
 @click.option(
     "--link-type",
@@ -91,14 +91,14 @@ POLL_SECONDS = 1.0
     default=5,
     show_default=True,
     metavar="SECONDS",
-    help="Read a file once it has not grown for this long.",
+    help="Read a file once it has not grown for this many seconds.",
 )
 @click.option(
     "--late",
     default="10 minutes",
     show_default=True,
     metavar="TIME",
-    help="Maximum time by which packets may be late.",
+    help="Maximum delay of packets. Later packets are dropped.",
 )
 @click.option(
     "--target",
@@ -138,8 +138,8 @@ def watch(
     Kafka topic, until interrupted.
 
     Each file is read once, when it no longer grows, so rotate files with tcpdump -G or dumpcap -b. If run again with
-    the same DIR, the command continues where it stopped. With --target, it prints newly refused clients and writes to
-    DIR the page readiness.html, which reloads itself, and metrics for Prometheus in kwire.prom.
+    the same DIR, the command continues where it stopped. With --target, it also prints newly refused clients and
+    writes two files to DIR: readiness.html, a page that reloads itself, and kwire.prom, metrics for Prometheus.
     """
     from rich.console import Console
     from rich.markup import escape
@@ -208,7 +208,7 @@ def watch(
             status.update("Reading the remaining packets …")
             query.processAllAvailable()
         while query.isActive and query.status["isTriggerActive"] and query.status["isDataAvailable"]:
-            time.sleep(POLL_SECONDS / 10)  # let the current batch finish, otherwise its work is lost
+            time.sleep(POLL_SECONDS / 10)  # let the current batch finish, so that its work is not lost
         query.stop()
         progress.update(query)
         progress.lost(given.dropped)
@@ -284,6 +284,6 @@ class ProgressPrinter:
         if late := too_late(batches):
             self.late += late
             self._console.print(
-                f"[yellow]dropped[/yellow] {late:,} packets that arrived too late: see --late", highlight=False
+                f"[yellow]dropped[/yellow] {late:,} packets that arrived too late: increase --late", highlight=False
             )
         return True

@@ -19,13 +19,15 @@ ALL = "tcp"
 PACKETS_AT_ONCE = 200_000
 """Maximum number of records per batch."""
 NO_CONNECTOR = (
-    "Spark's Kafka connector, spark-sql-kafka-0-10, is missing. Specify a folder with its jars by --connector "
+    "Spark's Kafka connector, spark-sql-kafka-0-10, is missing. Use --connector to specify a folder with its jars "
     "(docs/watch.md explains how to create it)"
 )
 
 
 class WatchInput:
-    """Base class of inputs. ``name`` describes the input. Its capture runs in a ``with`` block over ``within``."""
+    """Base class of inputs. ``name`` describes the input. The input captures packets inside a ``with`` block over
+    ``within()``.
+    """
 
     name = ""
 
@@ -75,8 +77,8 @@ class InterfacesInput(WatchInput):
     def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
         """Prepare a capture. ``pcap_filter`` is a libpcap filter.
 
-        An empty filter captures all TCP packets. This is an error on interfaces that carry Spark's own traffic, as
-        capturing would then generate more traffic.
+        An empty filter captures all TCP packets. An empty filter is an error on interfaces that carry Spark's own
+        traffic, because the capture would generate more traffic.
         """
         if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
             raise OptionError(
@@ -118,7 +120,7 @@ class TopicInput(WatchInput):
     ) -> None:
         """Prepare to read a topic. ``config`` is the properties file of a Kafka consumer.
 
-        ``connector`` is a folder with Spark's Kafka connector and its dependencies. It is not needed if Spark already
+        ``connector`` is a folder with Spark's Kafka connector and its dependencies, or ``None`` if Spark already
         includes them.
         """
         from kwire.client import SecurityError, read_properties
@@ -163,7 +165,8 @@ class TopicInput(WatchInput):
 
 
 def filter_for(ports: frozenset[int], given: str | None) -> str:
-    """Return ``given``, or else a libpcap filter for traffic of these ports. Return an empty filter for no ports.
+    """Return ``given`` or, if it is empty, a libpcap filter for traffic of ``ports``. Without ports, this filter is
+    empty.
 
     >>> filter_for(frozenset({9092, 9093}), None)
     'tcp port 9092 or tcp port 9093'

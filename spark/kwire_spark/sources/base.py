@@ -26,7 +26,7 @@ NEEDED = pa.schema([EXCHANGES.field(name) for name in EXCHANGE_COLUMNS])
 
 
 class TaskReader(DataSourceReader):
-    """Runs a reader in Spark. The driver plans its tasks, and the workers read them."""
+    """Runs a reader in Spark. The driver plans the tasks, and the workers read them."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader

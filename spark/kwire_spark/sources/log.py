@@ -1,4 +1,4 @@
-"""``kafka_log`` reads a broker's log segments and metadata snapshots as a table of records, ``columns.RECORDS``.
+"""``kafka_log`` reads a broker's log segments and metadata snapshots as a table of records, ``schemas.RECORDS``.
 
 ::
 
@@ -19,7 +19,7 @@
                      ``true`` reads all snapshots, which repeat records of the log. ``false`` reads none. A file named
                      in ``path`` is always read.
 ``states``           States of partition folders to include as well: ``delete``, ``future``, ``stray``
-``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from metadata records.
+``secrets``          ``hide`` (default) removes salted passwords and sensitive configurations from records.
 ``splitSize``        Number of bytes of a file to read per task (default: 64m, less for small inputs)
 ``limit``            Maximum decompressed size of a batch in bytes (default: 100m)
 ``maxRecord``        Maximum total size of a record's key, value and headers (default: 2m). For larger records, these
@@ -34,14 +34,14 @@
 A schema such as ``.schema("topic string, offset bigint")`` limits the columns to compute. If no column is from the
 records themselves, the records are not even decompressed.
 
-With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. Use this
-only for a DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame. Another query on
-it, or another part of the same query, would silently receive only the rows that pass the first filters. The other
-options are always safe.
+With ``pushdown``, filters on topic and partition skip files, and filters on offset and time skip batches. Use
+``pushdown`` only for a DataFrame that one query reads once. Spark 4.3 keeps pushed filters with the DataFrame.
+Another query on the same DataFrame, or another part of the same query, would silently receive only the rows that pass
+the first filters. All other options are safe for any number of queries.
 
 In both modes, an incomplete batch at the end of a partition's newest segment becomes a row with a ``problem``, not an
-error. Such a batch is normal while a broker is writing, or after a broker was killed. Anywhere else, an incomplete
-batch is treated as damage.
+error. An incomplete batch is normal there while a broker is writing, or after a broker was killed. Anywhere else, an
+incomplete batch is treated as damage.
 """
 
 from __future__ import annotations

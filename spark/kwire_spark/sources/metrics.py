@@ -1,4 +1,4 @@
-"""``kafka_metrics`` reads brokers' metrics dumps as counts of requests in deprecated versions, ``columns.COUNTED``.
+"""``kafka_metrics`` reads brokers' metrics dumps as counts of requests in deprecated versions, ``schemas.COUNTED``.
 
 ::
 

@@ -7,16 +7,16 @@
 ================  ====================================================================================================
 ``path``          Files in pcap or pcapng format, plain or compressed, and folders or patterns
 ``settled``       Seconds without growth after which a stream reads a file (default: 5). Each file is read only once.
-                  Let ``tcpdump -G`` or ``dumpcap -b`` start files with new names, and write packets immediately
+                  ``tcpdump -G`` and ``dumpcap -b`` start files with new names. Let them write packets immediately
                   (``tcpdump -U``), or set a time longer than the pauses between writes. If a file grows after it was
                   read, a row with a ``problem`` gives the position of the first unread byte.
 ``filesAtOnce``   Maximum number of files in a batch of a stream (default: 32)
 ``consume``       Whether a stream deletes each file after processing it (default: false)
 ================  ====================================================================================================
 
-Rows have the columns ``columns.PACKETS`` with all bytes, including secrets, which ``streaming.follow`` removes. The
+Rows have the columns ``schemas.PACKETS`` with all bytes, including secrets, which ``streams.follow`` removes. The
 query's checkpoint lists each file that was read until the file is deleted. Remove old files from the folder, unless a
-ring buffer does this.
+ring buffer removes them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._only = frozenset(self._ready())
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:
-        """Return the files to have read by the end of the next batch. Omit files that were deleted."""
+        """Return the files that will have been read after the next batch, without files that were deleted."""
         ready = self._ready()
         wanted = ready if self._only is None else ready.keys() & self._only
         new = [path for path in wanted if ready[path] != start.get(path)]
@@ -108,14 +108,15 @@ class PacketStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return packet_batches(file_packets(path) if taken is None else [Broken(path, taken, grown)], self._schema)
 
     def commit(self, end: dict[str, int]) -> None:
-        """Delete the files of a processed batch. The checkpoint lists them."""
+        """Delete the files of a processed batch, which the checkpoint lists."""
         for path in end if self._consumes else ():
             with suppress(OSError):
                 Path(path).unlink()
 
     def _ready(self) -> dict[str, int]:
-        """Return the files that have stopped growing, with their sizes. The result may be empty. Omit empty files,
-        because their writers may still be buffering the first packets."""
+        """Return the files that have stopped growing, with their sizes. The result is empty if no input file exists.
+        Omit empty files, because their writers may still be buffering the first packets.
+        """
         try:
             paths = self._options.files()
         except OptionError:

@@ -1,4 +1,4 @@
-"""``kafka_request_log`` reads brokers' request logs as a table of requests with responses, ``columns.EXCHANGES``.
+"""``kafka_request_log`` reads brokers' request logs as a table of requests with responses, ``schemas.EXCHANGES``.
 
 ::
 
@@ -15,10 +15,10 @@
                    is a single task.
 ``maxLine``        Maximum size of a line in bytes (default: 4m). A row with a ``problem`` reports each longer line.
 ``protocol``       Generated package that defines the messages (default: kwire_kafka), installed on all workers
-``pushdown``       ``true`` lets the query's filters skip lines. Use it for a DataFrame that only one query reads.
+``pushdown``       ``true`` lets the query's filters skip lines. Use this only if a single query reads the DataFrame.
 =================  ===================================================================================================
 
-Brokers since 2.8 log requests and responses as JSON. These become ``request`` and ``response``, without secrets.
+Brokers since 2.8 log requests and responses as JSON, which becomes ``request`` and ``response``, without secrets.
 Produce and Fetch records are not logged, and therefore empty. Older brokers log text, which provides the header,
 times, connection, principal, error codes and throttle time. Brokers before 1.0 do not log responses.
 

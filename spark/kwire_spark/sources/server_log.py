@@ -1,4 +1,4 @@
-"""``kafka_server_log`` reads requests that brokers refused without a response, ``columns.REFUSALS``.
+"""``kafka_server_log`` reads requests that brokers refused without a response, ``schemas.REFUSALS``.
 
 ::
 
@@ -14,7 +14,7 @@
                    is a single task.
 ``maxLine``        Maximum size of a line in bytes (default: 4m). A row with a ``problem`` reports each longer line.
 ``protocol``       Generated package that defines the messages (default: kwire_kafka), installed on all workers
-``pushdown``       ``true`` lets the query's filters skip lines. Use it for a DataFrame that only one query reads.
+``pushdown``       ``true`` lets the query's filters skip lines. Use this only if a single query reads the DataFrame.
 =================  ===================================================================================================
 
 Brokers since 4.0 report unsupported versions only in the server log. Older brokers report APIs that a listener does

@@ -1,5 +1,5 @@
-"""Provides the same tables as streams. Packets arrive in a folder or Kafka topic, and the table ``clients`` is kept
-up to date.
+"""Provides the tables of ``kwire_inspect`` as streams. While packets arrive in a folder or Kafka topic, the table
+``clients`` is kept up to date.
 
 ::
 

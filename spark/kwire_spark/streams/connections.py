@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROWS_AT_ONCE = 4096
 
 UPDATED = "kwire was updated since the last batch: the state of these connections is lost, and they restart here"
-"""Reason why a connection is read only from this packet, as if the capture had started in the middle of it."""
+"""Reason why connections are read as if the capture had started in the middle of them."""
 
 
 def follow(
@@ -45,19 +45,19 @@ def follow(
     max_held: int = STATE,
     key_log: str = "",
 ) -> DataFrame:
-    """Return a stream of packets (``PACKETS``) as ``columns.FRAMES`` or ``columns.EXCHANGES``, with rows for broken
+    """Return a stream of packets (``PACKETS``) as ``schemas.FRAMES`` or ``schemas.EXCHANGES``, with rows for broken
     input.
 
-    Only ``columns`` are computed, by default all columns. Packets of a connection may be spread over batches, and be
-    out of order within a batch. ``late`` limits how far a connection's packets may lag behind other packets, for
+    Only ``columns`` are computed, or all columns by default. Packets of a connection may be spread over batches, and
+    be out of order within a batch. ``late`` limits how far a connection's packets may lag behind other packets, for
     example if several hosts deliver captures. Spark drops later packets and counts them in the query's progress as
     ``numRowsDroppedByWatermark``. A connection without events for ``idle_seconds`` in packet time is considered
     closed.
 
-    ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. For
-    ``max_decoded``, see ``kafka_capture``. Between batches, each connection keeps up to ``max_held`` bytes of
-    incomplete frames and pending requests. ``key_log`` is the path of a file to which clients write TLS
-    secrets. It must be the same path on all workers. The state contains none of these secrets.
+    ``ports`` are the server ports, if known. ``protocol`` provides the messages, by default Kafka's. ``max_decoded``
+    corresponds to the option ``maxDecoded`` of ``kafka_capture``. Between batches, each connection keeps up to
+    ``max_held`` bytes of incomplete frames and pending requests. ``key_log`` is the path, on all workers, of a file
+    to which clients write TLS secrets. The state contains no TLS secrets.
     """
     from pyspark.sql import functions as F
     from pyspark.sql.streaming.state import GroupStateTimeout

@@ -31,7 +31,9 @@ PATIENCE = 60.0
 """Number of seconds that a TLS connection waits for its secrets to appear in the key log."""
 
 STORED_BY = f"kwire {__version__}\n".encode()
-"""Prefix of every stored state. It contains the version, because other versions may have different classes."""
+"""Prefix of every stored state. The prefix contains the version of kwire, because other versions may have different
+classes.
+"""
 
 PRIVATE = "not kept between batches because they may be secret"
 
@@ -43,8 +45,8 @@ class OtherVersionError(KwireError):
 class Ends:
     """Converts the packets between two endpoints to rows.
 
-    ``key`` is the key of either endpoint's packets. ``ports`` are the server ports, if known. ``keys``
-    contains TLS secrets.
+    ``key`` is the ``Packet.key`` of the packets from one of the endpoints. ``ports`` are the server ports, if known.
+    ``keys`` contains TLS secrets.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class Ends:
     ) -> None:
         self._tcp = TcpConnection(bytes(key), Servers(ports))
         self._keys = keys
-        self._captured: Connection | None = None  # the connection as seen by TLS
+        self._captured: Connection | None = None  # the connection before decryption
         self._tls: TlsConnection | None = None
         self._open: ConnectionRows | UnorientedConnection | None = None
         self._projection = projection
@@ -61,8 +63,8 @@ class Ends:
 
     @classmethod
     def restored(cls, stored: bytes, projection: ConnectionProjection, keys: KeyLog = NO_KEYS) -> Self:
-        """Return the state that ``stored`` serialized. ``projection`` must equal the projection of the job that saved
-        it. The keys of TLS connections are derived from ``keys`` again.
+        """Return the state that ``stored`` serialized. ``projection`` must equal the projection of the job that
+        stored the state. The keys of TLS connections are derived from ``keys`` again.
 
         Raises :class:`OtherVersionError`, or ``pickle.UnpicklingError`` for bytes that refer to anything except
         classes of kwire and a few known objects.
@@ -108,7 +110,7 @@ class Ends:
         yield from self.trim(most)
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
-        if self._open is not None and self._projection.table == "exchanges":  # frame rows report unread data
+        if self._open is not None and self._projection.table == "exchanges":  # FRAMES contains this already
             yield from self._open.unread(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:
@@ -133,7 +135,9 @@ class Ends:
         return self._plain_rows(plain for piece in pieces for plain in self._decrypted(piece))
 
     def _decrypted(self, piece: Piece) -> Iterator[Piece]:
-        """Yield the plaintext of a piece of a TLS connection if its secrets are known. Otherwise yield the piece."""
+        """Yield the plaintext of a piece of a TLS connection if its secrets are known. Otherwise, yield the piece
+        unchanged.
+        """
         if self._keys is not NO_KEYS and piece.connection is not self._captured:
             self._captured, self._tls = piece.connection, begun(piece, self._keys, PATIENCE)
         if self._tls is None:
@@ -155,8 +159,9 @@ class Ends:
 
 
 def _outside(projection: ConnectionProjection, keys: KeyLog) -> dict[str, object]:
-    """Return the objects that the pickled state refers to by name. They are the same for all endpoints, or must not
-    be stored."""
+    """Return the objects that the pickled state refers to by name. These objects are the same for all endpoints, or
+    must not be stored.
+    """
     return {"projection": projection, "protocol": projection.protocol, "keys": keys}
 
 

@@ -19,20 +19,20 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 BATCH = "batch"
-_ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "Number of the batch added last."})
+_ADDED = pa.field(BATCH, pa.int64(), metadata={"comment": "Number of the last batch that was added."})
 KEPT = {"clients": CLIENTS.append(_ADDED), "problems": PROBLEMS.append(_ADDED)}
-"""Maps the name of each table to its columns."""
+"""Columns of each table."""
 
 
 def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", inputs: str = "") -> DataStreamWriter:
     """Return a query that adds the rows of ``exchanges`` to the tables ``folder/clients`` and ``folder/problems``.
-    Start it with any trigger.
+    The caller starts the query with any trigger.
 
     ``exchanges`` needs only the ``EXCHANGE_COLUMNS`` of ``tables.clients``. Each table is replaced as a whole in one
-    step. It records the last batch that was added, so that a batch repeated after a failure is not added twice. The
-    tables depend on the checkpoint next to them, ``folder/_clients.checkpoint``. Raises ``ValueError`` if the tables
-    exist without the checkpoint. A connection is counted once per batch. Reports on the tables describe the stream's
-    inputs with ``inputs``.
+    step. The table records the last batch that was added, so that a batch repeated after a failure is not added
+    twice. The tables depend on the checkpoint next to them, ``folder/_clients.checkpoint``. Raises ``ValueError`` if
+    the tables exist without the checkpoint. A connection is counted once in each batch that contains its packets.
+    ``inputs`` describes the stream's inputs in reports on the tables.
     """
     path, checkpoint = f"{folder.rstrip('/')}/clients", f"{folder.rstrip('/')}/_clients.checkpoint"
     if exists(exchanges.sparkSession, path) and not exists(exchanges.sparkSession, checkpoint):
@@ -44,7 +44,7 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
 def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
     """Add the exchanges of batch ``number``, unless it was already added. Batches are numbered from 0."""
     with clients(batch).kept() as seen:
-        for name in ("problems", "clients"):  # a report needs both tables, and starts as soon as clients exists
+        for name in ("problems", "clients"):  # a report needs both tables, and is made as soon as clients exists
             _add(folder, name, format, seen, number, Origin(inputs))
 
 

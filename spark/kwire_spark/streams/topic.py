@@ -76,8 +76,9 @@ def _records(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[Any, ...]]:
 
 
 def _other(value: bytes) -> str:
-    """Return a description of a record value that is certainly not a packet, or else an empty string. A packet never
-    consists entirely of text, because of the TCP flags."""
+    """Return a description of a record value that is certainly not a packet, or an empty string for other values. A
+    packet never consists entirely of text, because of the TCP flags.
+    """
     if not value:
         return "empty"
     if value[:4] in (*MAGICS, MAGIC):
@@ -86,7 +87,8 @@ def _other(value: bytes) -> str:
 
 
 def _time(key: bytes, micros: int | None) -> int | None:
-    """Return the first plausible time, in microseconds, or ``None``. A producer's key may be a name instead of a
-    time."""
+    """Return the time in the key or, if it is implausible, the timestamp, in microseconds since the epoch. Return
+    ``None`` if both are implausible. A producer's key may be a name instead of a time.
+    """
     told = (int.from_bytes(key[:8], "big") if len(key) >= 8 else None, micros)
     return next((time for time in told if time is not None and 0 <= time < LATEST * 1_000_000), None)
