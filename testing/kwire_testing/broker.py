@@ -24,10 +24,10 @@ KEPT_REQUESTS = 100_000
 
 
 class FakeBroker(Running):
-    """A cluster of Kafka brokers in this process, with a given release, topics and number of nodes.
+    """A cluster of Kafka brokers that runs in this process.
 
-    ``async with`` runs it on the caller's event loop, ``with`` on a separate thread. All methods may be called from
-    any thread. Leaving the block raises the first exception of a test's handlers.
+    ``async with`` runs the cluster on the caller's event loop, ``with`` on a separate thread. All methods may be
+    called from any thread. Leaving the block raises the first exception that a handler of the test has raised.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class FakeBroker(Running):
         """Prepare a cluster.
 
         ``users`` maps user names to passwords. Without users, clients need not log in. The nodes listen on ``ports``,
-        by default on free ports. At most ``keep_requests`` requests are kept.
+        by default on free ports. ``requests`` contains at most the newest ``keep_requests`` requests.
         """
         super().__init__()
         found = RELEASES.newest if release is None else RELEASES[release]
@@ -129,7 +129,7 @@ class FakeBroker(Running):
         )
 
     def on(self, request: type[Message], handler: Handler, **which: Unpack[Which]) -> Rule:
-        """Call ``handler(request, call)`` for requests of a class, or for all requests if it is ``Message``.
+        """Call ``handler(request, call)`` for requests of a class, or for all requests if ``request`` is ``Message``.
 
         The handler returns the response, or ``None`` to let the broker handle the request.
         """
@@ -139,8 +139,8 @@ class FakeBroker(Running):
     def fail(self, api: str, error: ErrorCode, **which: Unpack[Named]) -> Rule:
         """Fail requests of an API with an error.
 
-        The error applies to every topic or group in a request, or only to a given topic, partition or ``key``, which
-        is a group or transactional id. The broker does not process the affected entries.
+        The error applies to every topic or group in a request, or only to one ``topic``, ``partition`` or ``key``,
+        which is a group or transactional id. The broker does not process the affected entries.
         """
         return self._rule(api, dict(which), error=error)
 
@@ -149,8 +149,9 @@ class FakeBroker(Running):
         return self._rule(api, dict(which), delay=seconds)
 
     def drop(self, api: str, *, answered: bool = False, **which: Unpack[Which]) -> Rule:
-        """Close the connection instead of responding, either before the request is handled or, with ``answered``,
-        after it."""
+        """Close the connection instead of responding, before the request is handled or, with ``answered``, after it
+        was handled.
+        """
         return self._rule(api, dict(which), drop="response" if answered else "request")
 
     def throttle(self, api: str, seconds: float, **which: Unpack[Which]) -> Rule:

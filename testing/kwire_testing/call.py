@@ -35,13 +35,13 @@ FENCED = {"AddPartitionsToTxn": 2, "AddOffsetsToTxn": 2, "EndTxn": 2, "InitProdu
 """First version of each API with a separate error for fenced producers. Produce always reports an invalid epoch."""
 
 HANDLERS: dict[int, Callable[[Call, Any, Any], Awaitable[None] | None]] = {}
-"""Functions that fill in a new response to a request, by API key. Other APIs are not supported."""
+"""Functions that fill in a new response to a request, by API key. APIs without a function are not supported."""
 
 
 def answers(fill: Fill) -> Fill:
     """Register ``fill(call, request, response)`` as the handler of the request class in its annotation.
 
-    ``fill`` fills in the response. If it raises ``Refused``, the response gets an error code.
+    ``fill`` fills in the response. If ``fill`` raises ``Refused``, the response gets an error code.
     """
     HANDLERS[get_type_hints(fill)["request"].API_KEY] = fill
     return fill
@@ -99,7 +99,7 @@ class Call:
     charged: set[int] = field(default_factory=set, repr=False)
 
     def check(self, **entity: object) -> None:
-        """Raise ``Refused`` if a rule applies to this entity. A request counts once per rule."""
+        """Raise ``Refused`` if a rule applies to this entity. A rule counts each request only once."""
         entity |= {"node": self.node, "client_id": self.client_id}
         for rule in self.faults:
             if rule.matches(entity) and (id(rule) in self.charged or rule.use()):
@@ -108,8 +108,9 @@ class Call:
                 raise Refused(rule.error)
 
     def topic(self, name: str | None, topic_id: bytes = bytes(16), index: int = 0) -> Topic:
-        """Return the topic with this name or id. Raise ``Refused`` if it does not exist or has no partition
-        ``index``."""
+        """Return the topic with this name or id. Raise ``Refused`` if the topic does not exist or has no partition
+        ``index``.
+        """
         topic = self.cluster.find(name, topic_id)
         self.check(topic=topic.name if topic else name, partition=index)
         if topic is None and not name and any(topic_id):
@@ -142,7 +143,9 @@ class Call:
         return self.cluster.group(name)
 
     def refuse(self, answer: Any, error: ErrorCode) -> None:
-        """Set an error code in a response or element. Use an older code if the version requires it."""
+        """Set an error code in a response or element. If the API version does not support the error code, use an
+        older code.
+        """
         if error == ErrorCode.PRODUCER_FENCED and self.version < FENCED.get(self.name, 1 << 15):
             error = ErrorCode.INVALID_PRODUCER_EPOCH
         setattr(answer, "error_code" if hasattr(answer, "error_code") else "partition_error_code", error)
@@ -162,8 +165,8 @@ class Call:
     ) -> None:
         """Call ``fill(…, element, answer)`` for each element of a request, with its enclosing elements.
 
-        ``asked`` and ``found`` name the lists of the request and response, such as ``topics.partitions``. They are
-        equal by default. With ``once``, elements with the same topic get a single answer with an error.
+        ``asked`` and ``found`` name the lists of the request and response, such as ``topics.partitions``. By default,
+        ``found`` equals ``asked``. With ``once``, elements with the same topic get a single answer with an error.
         """
         (name, _, rest), (into, _, within) = asked.partition("."), (found or asked).partition(".")
         elements, cls = getattr(outer, name), _element(answer.__class__, into)

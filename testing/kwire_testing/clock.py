@@ -46,24 +46,25 @@ class Clock:
             self._start(timer)
 
     def later(self, seconds: float, what: Callable[[], object], former: Timer | None = None) -> Timer:
-        """Schedule an action to run after ``seconds``, and return its timer. Cancel the ``former`` timer that it
-        replaces."""
+        """Schedule an action to run after ``seconds``, and return its timer. Cancel the ``former`` timer, which the
+        new timer replaces.
+        """
         self.cancel(former)
         timer = Timer(self.now + seconds, what)
         self._start(timer)
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
-        """Cancel a timer. Do nothing if it has expired or is ``None``."""
+        """Cancel a timer. Do nothing if the timer has expired or is ``None``."""
         if timer is not None and (handle := self._timers.pop(timer, None)) is not None:
             handle.cancel()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for ``seconds`` on this clock."""
+        """Wait until ``seconds`` have passed on this clock."""
         await self.wait(asyncio.get_running_loop().create_future(), seconds)
 
     async def wait(self, event: asyncio.Future[None], seconds: float) -> None:
-        """Wait for ``event``, for at most ``seconds``."""
+        """Wait until ``event`` is done, but at most for ``seconds``."""
 
         def wake() -> None:
             if not event.done():

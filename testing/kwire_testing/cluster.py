@@ -31,7 +31,7 @@ MAX_PARTITIONS = 100_000
 MAX_CONFIGS = 4096
 """Maximum total length of all names and values in a topic's configuration, in characters."""
 MAX_KEPT = 256 << 20
-"""Maximum total size of the requests that are kept, in bytes of their frames."""
+"""Maximum total size, in bytes, of the frames of all requests that are kept."""
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class Partition:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """A topic. If it is deleted and created again, it has a different id."""
+    """A topic. A topic that is deleted and created again has a different id."""
 
     name: str
     id: Uuid
@@ -98,14 +98,16 @@ class Cluster:
         self._kept, self._kept_bytes = kept, 0
 
     def keep(self, call: Call) -> None:
-        """Keep a request for tests. Discard the oldest requests beyond the limits on their number and total size."""
+        """Keep a request so that tests can examine it. Discard the oldest requests beyond the limits on their number
+        and total size.
+        """
         self.requests.append(call)
         self._kept_bytes += call.size
         while len(self.requests) > self._kept or self._kept_bytes > MAX_KEPT:
             self._kept_bytes -= self.requests.popleft().size
 
     def create(self, name: str, partitions: int = 1, configs: Mapping[str, str | None] | None = None) -> Topic:
-        """Create a topic. Raise ``Refused`` if that is not possible."""
+        """Create a topic. Raise ``Refused`` if the topic exists or an argument is invalid."""
         check_name(name)
         if name in self.topics:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS)
@@ -121,7 +123,7 @@ class Cluster:
         return topic
 
     def extend(self, topic: Topic, partitions: int) -> None:
-        """Add partitions to a topic. Raise ``Refused`` if the cluster would have too many."""
+        """Add partitions to a topic. Raise ``Refused`` if the cluster would have too many partitions."""
         more = range(len(topic.partitions), partitions)
         if self._partitions + len(more) > MAX_PARTITIONS:
             raise Refused(ErrorCode.INVALID_PARTITIONS)
@@ -140,11 +142,15 @@ class Cluster:
             group.offsets = {place: offset for place, offset in group.offsets.items() if place[0] != topic.name}
 
     def find(self, name: str | None, topic_id: bytes = bytes(16)) -> Topic | None:
-        """Return the topic with this name or, without a name, with this id. Return ``None`` if it does not exist."""
+        """Return the topic with this name or, without a name, with this id. Return ``None`` if no such
+        topic exists.
+        """
         return self.topics.get(name) if name else self.ids.get(topic_id)
 
     def group(self, name: str) -> Group:
-        """Return a group, creating it if needed. The oldest idle group is removed if there are too many."""
+        """Return a group, and create it if it does not exist. If there are too many groups, remove the oldest idle
+        group.
+        """
         if name not in self.groups:
             make_room(self.groups, MAX_NAMES, lambda one: self.groups[one].idle)
             self.groups[name] = Group(self.clock)
@@ -160,6 +166,6 @@ class Cluster:
 
 
 def check_name(name: str) -> None:
-    """Raise ``Refused`` if this is not a valid topic name."""
+    """Raise ``Refused`` if ``name`` is not a valid topic name."""
     if not _NAME.fullmatch(name) or name in (".", ".."):
         raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION)

@@ -65,8 +65,8 @@ def _usage_errors() -> Iterator[None]:
 @click.option(
     "--port", type=click.IntRange(0, 65000), default=0, help="Port of the first node.  [default: free ports]"
 )
-@click.option("--no-auto-create", is_flag=True, help="Only create topics on request.")
-@click.option("--cert", metavar="FILE", help="Certificate for TLS, in PEM with its key.")
+@click.option("--no-auto-create", is_flag=True, help="Create topics only for CreateTopics requests.")
+@click.option("--cert", metavar="FILE", help="PEM file with the certificate and private key for TLS.")
 @click.option("--requests", is_flag=True, help="Print a line for each request.")
 def fake_broker(
     release: str | None,
@@ -105,8 +105,12 @@ def fake_broker(
     help="Port for clients. Further brokers use the following ports.  [default: free ports]",
 )
 @click.option("--advertise", metavar="HOST", help="Address to advertise to clients.  [default: --host]")
-@click.option("--cert", metavar="FILE", help="Certificate for TLS with clients, in PEM with its key.")
-@click.option("--config", metavar="FILE", help="Client properties file with ssl.* and security.protocol for brokers.")
+@click.option("--cert", metavar="FILE", help="PEM file with the certificate and private key for TLS with clients.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Client properties file with security.protocol and ssl.* for connections to brokers.",
+)
 @click.option("--trees", is_flag=True, help="Print every field of every message.")
 def proxy(
     upstream: str, host: str, port: int, advertise: str | None, cert: str | None, config: str | None, trees: bool

@@ -18,7 +18,7 @@ from kwire_testing.login import Login
 from kwire_testing.refusal import Refused
 from kwire_testing.running import Stream, awaited
 
-assert apis.MODULES  # importing them fills HANDLERS
+assert apis.MODULES  # importing these modules fills HANDLERS
 MAX_REQUEST = 100 << 20
 """Maximum request size in bytes, as in Kafka's default configuration."""
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from kwire_testing.call import Call
 
 Handler = Callable[[Any, "Call"], Message | Awaitable[Message | None] | None]
-"""A test's handler. It accepts a request and the ``Call``, and returns the response. If it returns ``None``, the
-broker handles the request.
+"""A test's handler. Its arguments are a request and the ``Call``, and its result is the response. If the handler
+returns ``None``, the broker handles the request.
 """
 
 
 class Which(TypedDict, total=False):
-    """Selects requests by node and client id, at most ``times`` of them."""
+    """Selects at most ``times`` requests by node and client id."""
 
     times: int | None
     node: int | None
@@ -27,7 +27,7 @@ class Which(TypedDict, total=False):
 
 
 class Named(Which, total=False):
-    """Also selects by topic, partition, or ``key``, which is a group or transactional id."""
+    """Also selects requests by topic, partition, or ``key``, which is a group or transactional id."""
 
     topic: str | None
     partition: int | None
@@ -36,7 +36,7 @@ class Named(Which, total=False):
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class Rule:
-    """A rule for the requests of an API. It applies until ``remove`` is called or its ``with`` block ends.
+    """A rule for the requests of an API, which applies until ``remove`` is called or its ``with`` block ends.
 
     ``where`` selects by ``node``, ``client_id``, ``topic``, ``partition`` or ``key``, which is a group or
     transactional id. ``used`` counts the requests to which the rule was applied.
@@ -69,7 +69,7 @@ class Rule:
         return all(entity.get(name) == value for name, value in self.where.items())
 
     def use(self) -> bool:
-        """Count a request. Return false if the rule has already been applied ``times`` times."""
+        """Count a request and return true, or return false if the rule has already been applied ``times`` times."""
         if self.times is not None and self.used >= self.times:
             return False
         self.used += 1

@@ -1,4 +1,4 @@
-"""The log of a partition. It keeps batches as producers sent them, but with offsets assigned."""
+"""The log of a partition, which keeps batches as producers sent them, except that it assigns offsets."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ KEPT_BATCHES = 5
 """Number of batches per producer that are kept to detect duplicates."""
 SEQUENCES = 1 << 31
 MAX_PRODUCERS = 1000
-"""Maximum number of producers that a partition tracks. A new producer replaces the oldest without a transaction."""
+"""Maximum number of producers that a partition tracks. A new producer replaces the oldest producer without an open
+transaction.
+"""
 MAX_STORED = 1 << 30
-"""Maximum total size in bytes of all logs of a cluster. Beyond it, Produce fails as if the disk were full."""
+"""Maximum total size in bytes of all logs of a cluster. Beyond this size, Produce fails as if the disk were full."""
 
 
 class Aborted(NamedTuple):
@@ -97,8 +99,8 @@ class PartitionLog:
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
     def read(self, offset: int, end: int, size: int, version: int) -> bytes:
-        """Return batches from ``offset`` to ``end`` as bytes. These are as many as fit into ``size`` bytes, but at
-        least one.
+        """Return batches from ``offset`` to ``end`` as bytes. If they exceed ``size`` bytes, leave out the last
+        batches, but return at least one batch.
 
         ``version`` is the version of Fetch. Older versions get message sets, and versions before 3 may get an
         incomplete batch.
@@ -124,8 +126,9 @@ class PartitionLog:
         ]
 
     def at_time(self, timestamp: int) -> tuple[int, int] | None:
-        """Return the timestamp and offset of the first record with at least this timestamp, or ``None`` if no record
-        has one."""
+        """Return the timestamp and offset of the first record with at least this timestamp, or ``None`` if there is
+        no such record.
+        """
         for batch in self.batches:
             if batch.max_timestamp >= timestamp:
                 for record in batch.records():
@@ -170,8 +173,9 @@ class PartitionLog:
         return self.producers[producer_id]
 
     def _known(self, batch: Batch) -> int | None:
-        """Return the offset of a duplicate batch, or ``None`` for a new batch. Raise ``Refused`` if it is out of
-        sequence."""
+        """Return the offset of a duplicate batch, or ``None`` for a new batch. Raise ``Refused`` for a batch that is
+        out of sequence.
+        """
         producer = self.producers.get(batch.producer_id)
         if producer is None:
             make_room(self.producers, MAX_PRODUCERS, lambda one: one not in self.ongoing)
@@ -202,7 +206,9 @@ class PartitionLog:
 
 
 def read(data: bytes | None) -> list[Batch]:
-    """Return the batches in a request. Raise ``Refused`` if it has none, or if one is damaged or empty."""
+    """Return the batches in a request. Raise ``Refused`` if the request contains no batch, or a batch that is damaged
+    or empty.
+    """
     try:
         batches = list(read_batches(data))
         counts = [batch.count for batch in batches]

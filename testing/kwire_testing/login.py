@@ -19,7 +19,9 @@ _OPENING = re.compile(r"n,[^,]*,(n=([^,]+),r=([^,]+)(?:,.*)?)", re.DOTALL)
 _FINAL = re.compile(r"(c=[^,]+,r=([^,]+)),p=([A-Za-z0-9+/=]+)")
 
 Conversation = Generator[bytes, bytes, tuple[str, bytes]]
-"""A generator that receives tokens and yields responses. It returns the user name and the last response."""
+"""A generator that receives tokens and yields responses. In the end, the generator returns the user name and the last
+response.
+"""
 
 
 class Login:
@@ -36,7 +38,7 @@ class Login:
         return self.user is not None or begun or api in ("ApiVersions", "SaslHandshake")
 
     def begin(self, mechanism: str) -> None:
-        """Start a mechanism. Raise ``Refused`` if it is unknown, or if a login has already started."""
+        """Start a login. Raise ``Refused`` if the mechanism is unknown, or if a login has already started."""
         if self.user is not None or self._talk is not None:
             raise Refused(ErrorCode.ILLEGAL_SASL_STATE)
         if mechanism not in MECHANISMS:

@@ -59,20 +59,21 @@ BROKERS = (
 NEW_IDS = 12
 """First version of Metadata that can find topics by id [KIP-516]."""
 MAX_WAITING = 100
-"""Maximum number of requests per connection that wait for responses. Beyond it, the proxy stops reading."""
+"""Maximum number of requests per connection that wait for responses. The proxy then stops reading from the client."""
 MAX_LISTENERS = 1000
 """Maximum number of listeners, one per broker address."""
 CLOSING = 10.0
-"""Seconds after which a peer that does not read is disconnected."""
+"""Time, in seconds, after which a peer that does not read is disconnected."""
 _log = logging.getLogger("kwire_testing")
 
 Address = tuple[str, int]
 Filter = Callable[[Any, "Passage"], Message | Awaitable[Message | None] | None]
 """A function or method that receives a message and its ``Passage``.
 
-The annotation of its first parameter selects the messages: a class, a union of classes, or ``Message`` for all. It
-returns the message to forward, which may be the same object after changes, or ``None`` to forward the message
-unchanged. For a request, it may also return a response of the same API. The request is then not forwarded.
+The annotation of its first parameter selects the messages: a class, a union of classes, or ``Message`` for all. The
+function returns the message to forward, which may be the same object after changes, or ``None`` to forward the
+message unchanged. For a request, the function may also return a response of the same API instead of forwarding the
+request.
 """
 Watch = Callable[[Event, int], None]
 """A function that receives each event of a connection unchanged, and the connection's number."""
@@ -94,10 +95,10 @@ class Passage:
     client_id: str | None
     request: Message | None
     topics: Mapping[bytes, str]
-    """Topic names by id. They include all ids in filtered requests that the broker knows."""
+    """Topic names by id, for at least all ids in filtered requests that the broker knows."""
 
     def topic(self, name: str | None, topic_id: bytes = bytes(16)) -> str | None:
-        """Return a topic's name, given its name or id. Return ``None`` if no broker knows the id."""
+        """Return the name of the topic with this name or id, or ``None`` if no broker knows the id."""
         return name or self.topics.get(topic_id)
 
 
@@ -125,8 +126,8 @@ def limit(response: ApiVersionsResponse, newest: Mapping[str, int] | None = None
 class Proxy(Running):
     """A proxy in front of a cluster, with filters.
 
-    ``async with`` and ``with`` run it, as for ``FakeBroker``. Requests pass through the filters in order, responses
-    in reverse order.
+    ``async with`` and ``with`` run the proxy, as for ``FakeBroker``. Requests pass through the filters in order, and
+    responses in reverse order.
     """
 
     def __init__(
@@ -145,10 +146,10 @@ class Proxy(Running):
     ) -> None:
         """Prepare a proxy for the broker at ``upstream``, given as ``host:port``.
 
-        It listens on ``port`` of ``host``, and on the following ports for further brokers, by default on free ports.
-        Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions that clients can use, such
-        as ``{"Produce": 12}`` for filters that need topic names. A frame of more than ``max_frame`` bytes closes its
-        connection. Raises ``TypeError`` for a filter without an annotation.
+        The proxy listens on ``port`` of ``host``, and on the following ports for further brokers. By default, it
+        listens on free ports. Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions
+        that clients can use, such as ``{"Produce": 12}`` for filters that need topic names. A frame of more than
+        ``max_frame`` bytes closes its connection. Raises ``TypeError`` for a filter without an annotation.
         """
         super().__init__()
         self.max_frame, self.upstream_tls, self.newest, self.watch = max_frame, upstream_tls, newest or {}, watch
@@ -316,7 +317,9 @@ class _Link:
             self._flush()
 
     async def _filter_request(self, event: RequestEvent, message: Message, waiting: _Waiting) -> bytes:
-        """Apply the filters, and return the bytes to forward. If a filter answers, set ``waiting.answer``."""
+        """Apply the filters, and return the bytes to forward. If a filter returns a response, store the response in
+        ``waiting.answer``.
+        """
         await self._learn(message, event)
         who = self._number, self._client, self._broker
         passage = Passage(*who, event.name, event.version, event.client_id, message, self._proxy.topics)
@@ -437,14 +440,13 @@ def _put(out: list[bytes], payload: bytes) -> None:
 
 @cache
 def _ways(cls: Any, names: tuple[str, ...]) -> tuple[bool, list[str]]:
-    """Return whether a class has these fields, and the names of its fields whose structs have them at any
-    depth."""
+    """Return whether a class has these fields, and the names of the fields whose structs have them at any depth."""
     inner: dict[str, Any] = {field.name: struct_class(cls, field) for field in cls.FIELDS}
     return {*names} <= inner.keys(), [name for name, found in inner.items() if found and any(_ways(found, names))]
 
 
 def structs(struct: Struct, *names: str) -> Iterator[Any]:
-    """Yield a struct and all structs inside it that have fields with these names."""
+    """Yield all structs that have fields with these names, among ``struct`` and the structs inside it."""
     kind: Any = type(struct)
     has, leading = _ways(kind, names)
     if has:

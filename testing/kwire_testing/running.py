@@ -25,7 +25,7 @@ class Stream(asyncio.Protocol):
     """A connection that returns data as the event loop delivers it. Asyncio's streams would copy the data."""
 
     def __init__(self, made: Callable[[Stream], object]) -> None:
-        """Prepare a connection. ``made`` is called when it is established."""
+        """Prepare a connection. ``made`` is called when the connection is established."""
         self._made = made
         self._pieces: deque[bytes] = deque()
         self._readable, self._writable, self._closed = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -34,7 +34,7 @@ class Stream(asyncio.Protocol):
 
     @classmethod
     async def open(cls, host: str, port: int, tls: ssl.SSLContext | None) -> Self:
-        """Connect to a server. It must not send any data before it receives a request."""
+        """Connect to a server, which must not send any data before it receives a request."""
         _, writer = await open_connection(host, port, tls)
         stream = cls(lambda _: writer)
         stream.connection_made(writer.transport)
@@ -73,7 +73,7 @@ class Stream(asyncio.Protocol):
         self._made(self)
 
     def data_received(self, data: bytes) -> None:
-        """Store a piece of data until it is read. Stop reading from the peer when there are two."""
+        """Store a piece of data until it is read. Stop reading from the peer when two pieces are stored."""
         if self._pieces:
             self.transport.pause_reading()
         self._pieces.append(data)
@@ -110,8 +110,9 @@ class Listeners:
     async def open(
         self, serve: Callable[[Stream], Awaitable[None]], host: str, port: int, tls: ssl.SSLContext | None
     ) -> tuple[str, int]:
-        """Listen on a port, or on a free port for 0, and call ``serve`` for each connection. Return the host and
-        port."""
+        """Listen on ``port``, or on a free port if it is 0, and call ``serve`` for each connection. Return the host
+        and port.
+        """
 
         async def serving(stream: Stream) -> None:
             try:
@@ -143,7 +144,7 @@ class Listeners:
 
 
 class Running:
-    """Base class of servers. ``async with`` runs one on the caller's event loop, ``with`` on a separate thread.
+    """Base class of servers. ``async with`` runs a server on the caller's event loop, ``with`` on a separate thread.
 
     Leaving the block raises the first of ``problems``, the exceptions of a test's functions.
     """
@@ -208,7 +209,9 @@ class Running:
         self._thread = None
 
     def _report(self, problem: BaseException | None) -> None:
-        """Raise the first exception of a test's functions. If the test has already failed, add it as a note."""
+        """Raise the first exception of a test's functions. If the test has already failed, add the exception as a
+        note.
+        """
         for own in self.problems[:1]:
             if problem is None:
                 raise own

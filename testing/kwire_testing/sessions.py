@@ -13,14 +13,14 @@ from kwire_kafka.errors import ErrorCode
 from kwire_testing.refusal import Refused
 
 MAX_SESSIONS = 1000
-"""Maximum number of sessions in a cluster. A new session replaces the oldest."""
+"""Maximum number of sessions in a cluster. A new session replaces the oldest session."""
 NO_SESSION, FIRST, LAST = 0, 0, -1
 MAX_EPOCH = (1 << 31) - 1
 MAX_WANTED = 100_000
-"""Maximum number of partitions in a session. A client that adds more must start a new session."""
+"""Maximum number of partitions in a session. A client that adds more partitions must start a new session."""
 
 Key = tuple[str, Uuid, int]
-"""Name or id of a topic, and a partition index."""
+"""Topic name, topic id and partition index. Either the name or the id is empty."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Sessions:
         self._number = count(1)
 
     def enter(self, node: int, version: int, request: FetchRequest) -> Session:
-        """Update the session of a request, creating it if needed, and return it."""
+        """Return the session of a request after updating it. If the request begins a session, create it."""
         if request.session_epoch in (FIRST, LAST):
             self._open.pop(request.session_id, None)
             session = Session(NO_SESSION, node)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kwire_testing.cluster import Partition
 
 MAX_NAMES = 10_000
-"""Maximum number of transactional ids in a cluster. A new id replaces the oldest id without a transaction."""
+"""Maximum number of transactional ids in a cluster. A new id replaces the oldest id without an open transaction."""
 
 
 @dataclass(slots=True, eq=False)
@@ -44,7 +44,7 @@ class Producers:
         self._known: dict[str, Producer] = {}
 
     def begin(self, name: str | None, timeout: float, producer_id: int, epoch: int) -> Producer:
-        """Return a producer with a new epoch. Abort its open transaction, if any."""
+        """Return a producer with a new epoch. Abort the producer's open transaction, if any."""
         if name is None:
             return Producer(next(self._ids), 0)
         producer = self._known.get(name)
@@ -63,7 +63,9 @@ class Producers:
         return producer
 
     def find(self, name: str, producer_id: int, epoch: int) -> Producer:
-        """Return the producer with this transactional id. Raise ``Refused`` if a newer producer has replaced it."""
+        """Return the producer with this transactional id. Raise ``Refused`` if a newer producer has replaced the
+        producer.
+        """
         producer = self._known.get(name)
         if producer is None or producer.id != producer_id:
             raise Refused(ErrorCode.INVALID_PRODUCER_ID_MAPPING)
@@ -79,7 +81,9 @@ class Producers:
             producer.timer = self._clock.later(producer.timeout, lambda: self.fence(producer))
 
     def end(self, name: str, producer_id: int, epoch: int, *, commit: bool, bump: bool) -> Producer:
-        """End the transaction. With ``bump``, also start a new epoch [KIP-890]. The request may be repeated."""
+        """End the transaction. With ``bump``, also start a new epoch [KIP-890]. A repeated request
+        changes nothing.
+        """
         known = self._known.get(name)
         repeated = known is not None and not known.open and known.committed is commit
         if known is not None and repeated and bump and (producer_id, epoch + 1) == (known.id, known.epoch):

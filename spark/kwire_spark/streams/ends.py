@@ -110,7 +110,7 @@ class Ends:
         yield from self.trim(most)
         if isinstance(self._open, ConnectionRows):
             self._open.forget()
-        if self._open is not None and self._projection.table == "exchanges":  # FRAMES contains this already
+        if self._open is not None and self._projection.table == "exchanges":  # events in FRAMES report unread data
             yield from self._open.unread(self._gap(self._open.connection))
 
     def _drop(self, reason: str, *, secrets: bool = False) -> Iterator[Row]:

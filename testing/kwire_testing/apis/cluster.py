@@ -20,7 +20,7 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?")
 FEATURES = {"group.version": 1, "transaction.version": 2}
 """Features of clusters since 4.0, with their current levels."""
 BROKERS = 1
-"""Endpoint type of brokers, the only one that a broker accepts."""
+"""Endpoint type of brokers, which is the only type that a broker accepts."""
 
 
 @answers
@@ -48,8 +48,9 @@ def offer_versions(call: Call, request: kafka.ApiVersionsRequest, response: kafk
 
 
 def unsupported(release: Release) -> kafka.ApiVersionsResponse:
-    """Return the response to an unknown version of ApiVersions. Since 2.4, it lists the supported versions
-    [KAFKA-WIRE 6]."""
+    """Return the response to an unknown version of ApiVersions. Since 2.4, the response lists the supported versions
+    of ApiVersions [KAFKA-WIRE 6].
+    """
     versions = release.apis[API_VERSIONS].advertised
     known = [ApiVersion(api_key=API_VERSIONS, min_version=versions[0], max_version=versions[-1])]
     return kafka.ApiVersionsResponse(
@@ -59,7 +60,7 @@ def unsupported(release: Release) -> kafka.ApiVersionsResponse:
 
 @answers
 def begin_login(call: Call, request: kafka.SaslHandshakeRequest, response: kafka.SaslHandshakeResponse) -> None:
-    """Start a login. With version 0 of this request, the client sends tokens without headers."""
+    """Start a login. After version 0 of SaslHandshake, the client sends tokens without headers."""
     response.mechanisms = [*MECHANISMS]
     call.check()
     call.login.begin(request.mechanism)

@@ -184,7 +184,7 @@ def commit_offsets(
     part: OffsetCommitRequestPartition,
     answer: OffsetCommitResponsePartition,
 ) -> None:
-    """Commit an offset of a member, or of a client that is not in a group."""
+    """Commit an offset for a group member, or for a client that is not a member."""
     _check_store(call)
     call.topic(topic.name, topic.topic_id, part.partition_index)
     group, epoch = call.group(request.group_id, named=False), request.generation_id_or_member_epoch
@@ -247,7 +247,7 @@ def _fetch(call: Call, asked: Reading, answer: object, *, stable: bool) -> None:
 
 
 def _readable(call: Call, asked: Reading) -> Group:
-    """Return the requested group, or a new group without offsets if it does not exist."""
+    """Return the group that ``asked`` names, or a new group without offsets if no such group exists."""
     call.coordinate(asked.group_id)
     group = call.cluster.groups.get(asked.group_id) or Group(call.cluster.clock)
     if (
@@ -273,7 +273,7 @@ def _all(call: Call, group: Group) -> list[offset_fetch.OffsetFetchRequestTopics
 
 
 def _check_store(call: Call) -> None:
-    """Raise ``Refused`` for a request to read from ZooKeeper if the release cannot store offsets there."""
+    """Raise ``Refused`` for version 0, which uses ZooKeeper, if the release cannot store offsets there."""
     if call.version == 0 and at_least(call.cluster.release, 3, 3):
         raise Refused(ErrorCode.UNSUPPORTED_VERSION)
 

@@ -45,7 +45,8 @@ def append(
 
 
 def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch) -> None:
-    """Raise ``Refused`` unless the partition is part of the transaction. Releases before 3.6 do not check this.
+    """Raise ``Refused`` unless the partition is part of the transaction. Releases before 3.6 do not check the
+    partition.
 
     Since version 12, Produce adds the partition to the transaction.
     """
@@ -64,7 +65,7 @@ def _check_transaction(call: Call, name: str, partition: Partition, batch: Batch
 
 @answers
 async def read_batches(call: Call, request: kafka.FetchRequest, response: kafka.FetchResponse) -> None:
-    """Respond with batches. Wait for enough of them as long as the request allows."""
+    """Respond with batches. Wait until there is enough data or the request's maximum wait time has passed."""
     session = call.cluster.sessions.enter(call.node, call.version, request)
     until = call.cluster.clock.now + request.max_wait_ms / 1000
     while True:
@@ -148,7 +149,7 @@ def find_offsets(
 
 
 def _found(partition: Partition, request: kafka.ListOffsetsRequest, timestamp: int) -> tuple[int, int]:
-    """Return the timestamp and offset for a requested timestamp. Each is -1 if not available."""
+    """Return the timestamp and offset for a requested timestamp. A value that is not available is -1."""
     log = partition.log
     match timestamp:
         case ListOffsetsTimestamp.EARLIEST | ListOffsetsTimestamp.EARLIEST_LOCAL:
@@ -168,7 +169,7 @@ def find_ends_of_epochs(
     part: OffsetForLeaderPartition,
     answer: EpochEndOffset,
 ) -> None:
-    """Respond with the last known epoch up to the requested one, and the offset at which it ended."""
+    """Respond with the largest known epoch up to the requested epoch, and with the offset at which it ended."""
     partition = call.partition(topic.topic, ZERO_UUID, part.partition, part.current_leader_epoch)
     later = [start for epoch, start in partition.epochs if epoch > part.leader_epoch]
     known = [epoch for epoch, _ in partition.epochs if epoch <= part.leader_epoch]

@@ -60,7 +60,7 @@ def add_partitions(
 
 
 def _add(call: Call, asked: AddPartitionsToTxnTransaction, response: Answer, results: str) -> None:
-    """Add partitions to a transaction. If any of them does not exist, add none."""
+    """Add partitions to a transaction. If any partition does not exist, add no partitions."""
     complete = all(call.cluster.has(topic.name, index) for topic in asked.topics for index in topic.partitions)
 
     def add(topic: AddPartitionsToTxnTopic, index: int, answer: AddPartitionsToTxnPartitionResult) -> None:

@@ -47,7 +47,7 @@ class Group:
         return not (self.members.members or self.pending)
 
     def of_kind(self, kind: type[K]) -> K:
-        """Return the group's members of this type. Raise ``Refused`` if it has members of the other type."""
+        """Return the group's members of this type. Raise ``Refused`` if the group has members of the other type."""
         if not isinstance(self.members, kind):
             if self.members.members:
                 raise Refused(kind.other_kind)
@@ -55,7 +55,7 @@ class Group:
         return self.members
 
     def check(self, member: str, epoch: int, instance: str | None) -> None:
-        """Raise ``Refused`` unless this member may commit. ``epoch`` is its generation or member epoch."""
+        """Raise ``Refused`` unless this member may commit. ``epoch`` is the member's generation or member epoch."""
         if self.members.members:
             self.members.check_commit(member, epoch, instance)
         elif epoch >= 0:

@@ -49,7 +49,7 @@ class ClassicMember(Member):
 
 
 class ClassicGroup(Members[ClassicMember]):
-    """A classic group. Its leader assigns the partitions."""
+    """A classic group, whose leader assigns the partitions."""
 
     kind, other_kind = "classic", ErrorCode.INCONSISTENT_GROUP_PROTOCOL
 
@@ -61,7 +61,7 @@ class ClassicGroup(Members[ClassicMember]):
         self.protocol: str | None = None
         self.leader = ""
         self._expected: dict[str, None] = {}
-        """Member ids that were issued but have not joined yet."""
+        """Member ids that were issued to clients that have not joined yet."""
         self._timer: Timer | None = None
 
     async def join(
@@ -135,7 +135,7 @@ class ClassicGroup(Members[ClassicMember]):
         return member.assignment
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None) -> None:
-        """Extend a member's session. Raise ``Refused`` if it must rejoin."""
+        """Extend a member's session. Raise ``Refused`` if the member must rejoin."""
         member = self.check(member_id, generation, instance)
         self._touch(member, member.session)
         if self.state == PREPARING:
@@ -150,7 +150,7 @@ class ClassicGroup(Members[ClassicMember]):
             self._remove(static or self._find(member_id, instance))
 
     def check(self, member_id: str, generation: int, instance: str | None) -> ClassicMember:
-        """Return the member. Raise ``Refused`` if it is unknown or belongs to another generation."""
+        """Return the member. Raise ``Refused`` if the member is unknown or belongs to another generation."""
         member = self._find(member_id, instance)
         if generation != self.generation:
             raise Refused(ErrorCode.ILLEGAL_GENERATION)
@@ -175,7 +175,7 @@ class ClassicGroup(Members[ClassicMember]):
             raise Refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def _renamed(self, member: ClassicMember) -> str:
-        """Give a returning static member a new id. Return the old one."""
+        """Give a returning static member a new id, and return the old id."""
         old = member.id
         member.go_on(ErrorCode.FENCED_INSTANCE_ID)
         del self.members[old]

@@ -15,23 +15,27 @@ from kwire_testing.groups.members import EMPTY, STABLE, Member, Members
 from kwire_testing.refusal import Refused
 
 SESSION, HEARTBEAT = 45.0, 0.1
-"""Session timeout and heartbeat interval in seconds. Kafka's default interval of 5 would slow down tests."""
+"""Session timeout and heartbeat interval in seconds. Kafka's default heartbeat interval of 5 seconds would slow down
+tests.
+"""
 JOIN, LEAVE, LEAVE_FOR_NOW = 0, -1, -2
 ASSIGNORS = ("uniform", "range")
 MAX_REPEATS = 3
-"""Maximum number of repetitions and inner alternatives in a regular expression. With more, matching in Python could
-take hours."""
+"""Maximum number of repetitions and inner alternatives in a regular expression. With more repetitions, matching in
+Python could last hours.
+"""
 
 Places = set[tuple[Uuid, int]]
-"""Partitions, each given by a topic id and an index."""
+"""Partitions, each as a topic id and a partition index."""
 Topics = Mapping[str, tuple[Uuid, int]]
 """Id and number of partitions of each topic, by name."""
 
 
 @dataclass(slots=True, eq=False)
 class ConsumerMember(Member):
-    """A member of the consumer type. It may read the partitions ``assigned``, and must release the
-    partitions ``revoking``."""
+    """A member of the consumer type. The member may read the partitions in ``assigned``, and must release the
+    partitions in ``revoking``.
+    """
 
     rack: str | None = None
     names: list[str] = field(default_factory=list)
@@ -51,7 +55,9 @@ class ConsumerMember(Member):
 
 
 class ConsumerGroup(Members[ConsumerMember]):
-    """A group of the consumer type, with a target assignment. Each heartbeat moves a member one step towards it."""
+    """A group of the consumer type, with a target assignment. Each heartbeat moves a member one step towards its
+    target.
+    """
 
     kind = protocol_type = "consumer"
     other_kind = ErrorCode.GROUP_ID_NOT_FOUND
@@ -64,7 +70,7 @@ class ConsumerGroup(Members[ConsumerMember]):
 
     @property
     def state(self) -> str:
-        """State of the group, by Kafka's name."""
+        """Name of the group's state, as in Kafka."""
         if not self.members:
             return EMPTY
         settled = all(one.epoch == self.epoch and one.assigned == one.target for one in self.members.values())
@@ -73,8 +79,7 @@ class ConsumerGroup(Members[ConsumerMember]):
     def heartbeat(
         self, request: ConsumerGroupHeartbeatRequest, topics: Topics, client_id: str, host: str
     ) -> ConsumerMember:
-        """Process a member's heartbeat, with which it may also join or leave. Return the member with its
-        assignment."""
+        """Process a heartbeat, with which a member may also join or leave. Return the member with its assignment."""
         names, regex = request.subscribed_topic_names, request.subscribed_topic_regex
         if request.member_epoch == JOIN and (
             request.rebalance_timeout_ms <= 0 or request.topic_partitions != [] or not (names or regex)
@@ -154,8 +159,9 @@ class ConsumerGroup(Members[ConsumerMember]):
             member.rebalance = request.rebalance_timeout_ms / 1000
 
     def _reconcile(self, member: ConsumerMember, owned: Places | None) -> None:
-        """Revoke partitions that are not in the member's target. Once it has released them, assign it free partitions
-        from its target."""
+        """Revoke partitions that are not in the member's target. Once the member has released these partitions,
+        assign free partitions from its target.
+        """
         member.revoking |= member.assigned - member.target
         member.assigned &= member.target
         if owned is not None:

@@ -16,7 +16,7 @@ MAX_MEMBERS = 1000
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """A group member of either type. ``timer`` ends its session."""
+    """A group member of either type. ``timer`` ends the member's session."""
 
     id: str
     client_id: str
