@@ -3,7 +3,7 @@
 Each function accepts the same paths as :func:`kwire_inspect.inputs.find`, or the ``Inputs`` that ``find`` returned.
 The function reads the files of matching types, or tables that an earlier run wrote. If there are no such files or
 tables, the DataFrame is empty. Only ``columns`` are computed, or all columns by default. Keyword arguments are source
-options. Their names may contain ``_``, such as ``time_zone`` for ``timeZone``.
+options, whose names may contain ``_``, such as ``time_zone`` for ``timeZone``.
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ class PartitionLog:
         self._add(_placed(batch, self.end, leader_epoch), 1)
 
     def read(self, offset: int, end: int, size: int, version: int) -> bytes:
-        """Return batches from ``offset`` to ``end`` as bytes. If they exceed ``size`` bytes, leave out the last
-        batches, but return at least one batch.
+        """Return batches from ``offset`` to ``end`` as bytes. If the batches exceed ``size`` bytes, leave out the
+        last batches, but return at least one batch.
 
         ``version`` is the version of Fetch. Older versions get message sets, and versions before 3 may get an
         incomplete batch.

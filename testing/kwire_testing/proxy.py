@@ -83,8 +83,8 @@ Watch = Callable[[Event, int], None]
 class Passage:
     """A request that passes through a proxy.
 
-    ``connection`` is the connection's number, and ``broker`` is the destination. For response
-    filters, ``request`` is the request as the request filters left it.
+    ``connection`` is the connection's number, and ``broker`` is the destination. For response filters, ``request`` is
+    the request after all request filters.
     """
 
     connection: int
@@ -144,7 +144,7 @@ class Proxy(Running):
         watch: Watch | None = None,
         max_frame: int = MAX_FRAME,
     ) -> None:
-        """Prepare a proxy for the broker at ``upstream``, given as ``host:port``.
+        """Prepare a proxy for the broker at ``upstream``, an address such as ``broker:9092``.
 
         The proxy listens on ``port`` of ``host``, and on the following ports for further brokers. By default, it
         listens on free ports. Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions

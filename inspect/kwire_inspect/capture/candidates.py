@@ -51,7 +51,7 @@ class Headers:
         return places, places + self._head + size[good]
 
     def _word(self, data: npt.NDArray[np.uint8], places: Places) -> Places:
-        """Return the 32-bit numbers at the given positions."""
+        """Return the 32-bit numbers at the positions in ``places``."""
         shifts = (0, 8, 16, 24) if self._order == "<" else (24, 16, 8, 0)
         word = np.zeros(len(places), np.int64)
         for index, shift in enumerate(shifts):

@@ -46,7 +46,7 @@ WIREGUARD_PORT = 51820
 CHECKSUM, ROUTING, KEY, SEQUENCE, ACKNOWLEDGED = 0x8000, 0x4000, 0x2000, 0x1000, 0x0080
 """GRE flags."""
 IP_IN_ERSPAN = 2
-"""ERSPAN III frame type of mirrored IP packets. Other types are read as Ethernet frames."""
+"""ERSPAN III frame type of mirrored IP packets. Packets of all other types are read as Ethernet frames."""
 _IPV4 = {bytes([0x40 | size]) for size in range(5, 16)}
 
 
@@ -183,7 +183,7 @@ class FragmentError(Exception):
 
 
 def ip(walk: Walk) -> str:
-    """Return the layer for the IP version in the first byte."""
+    """Return the name of the layer for the IP version in the first byte of a packet."""
     kind = walk.buffer[walk.take(1)] >> 4
     walk.at -= 1
     if kind not in (4, 6):
@@ -227,7 +227,7 @@ def _inside_of_ip(walk: Walk, name: str) -> None:
 
 
 def after_ip(walk: Walk) -> str:
-    """Return the layer after the IP header or IPv6 extension that was just read."""
+    """Return the name of the layer after the IP header or IPv6 extension that was just read."""
     if walk.protocol == AUTHENTICATION or (walk.protocol in EXTENSIONS and len(walk.ends) > 8):
         return "extension"
     if walk.protocol == FRAGMENT and len(walk.ends) > 8:
@@ -292,7 +292,9 @@ def etherip(walk: Walk) -> str:
 
 
 def udp(walk: Walk) -> str:
-    """Recognize UDP tunnels by their headers. On a tunnel's own port, fewer header fields must match."""
+    """Recognize UDP tunnels by their headers. On the port that is registered for a tunnel, fewer header fields must
+    match.
+    """
     at = walk.take(8)
     source, target = walk.number(at), walk.number(at + 2)
     if target in TUNNEL_PORTS and walk.stop < min(walk.at + 8, walk.end):

@@ -4,8 +4,8 @@ Unlike the two ends, a capture may miss the beginning of a connection and packet
 reorder packets. Acknowledgements from the other side show which bytes arrived.
 
 A packet is delivered when the data before it and all data that it acknowledges have been delivered. A response
-therefore never comes before its request. Packets wait for missing data up to a limit. Beyond the limit, the missing
-data is reported as a gap.
+therefore never comes before its request. If too many packets wait for missing data, or a packet has waited too long,
+the missing data is reported as a gap.
 """
 
 from __future__ import annotations

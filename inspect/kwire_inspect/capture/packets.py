@@ -213,7 +213,7 @@ LINKS = {
 
 
 def link_of(number: int) -> Link:
-    """Return the link type with the given number. For an unsupported link type, ``layer`` is only a description."""
+    """Return the link type with this number. For an unsupported link type, ``layer`` is only a description."""
     return LINKS.get(number) or Link(f"link type {number}" + (f" ({NAMES[number]})" if number in NAMES else ""))
 
 

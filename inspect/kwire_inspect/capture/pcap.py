@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_PACKET = 1 << 18
 """Maximum packet size in bytes, unless the file header allows larger packets. libpcap has the same limit."""
 BELIEVED = 1 << 24
-"""Maximum packet size in bytes that a file header can allow. Larger values are ignored."""
+"""Maximum packet size in bytes that a file header can allow. A larger value in the header is ignored."""
 LATEST = 1 << 33
 """Upper limit of packet times, in seconds since the epoch: the year 2242.
 
@@ -75,7 +75,7 @@ class Report:
     """Collects the problems of a file. Each kind of problem is reported once, at its first position. Unread packets
     are counted, and the counts are reported at the end of the file.
 
-    ``secrets``, if given, is called with each key log in the file.
+    ``secrets``, if it is set, is called with each key log in the file.
     """
 
     __slots__ = ("_counted", "_known", "new", "secrets", "source")

@@ -154,7 +154,7 @@ def _other(
 ) -> tuple[float, int, int, int, Link] | None:
     """Return the packet in a simple or an obsolete packet block, or ``None`` if no packet can be read.
 
-    The result is the packet's time, position, captured size, length and link.
+    The result is the packet's time, position, captured size, size on the wire, and link type.
     """
     if not interfaces:
         return None

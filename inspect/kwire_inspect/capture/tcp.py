@@ -363,7 +363,7 @@ def read_pieces(
 
     Only connections to the server ports in ``ports`` are returned, or all connections if ``ports`` is empty. The
     client is the sender of the SYN. A connection without a SYN has a ``guess`` unless ``ports`` identify the server.
-    Packets before ``start`` and packets at or after ``end`` are skipped. Both times are in seconds since the epoch.
+    Packets before ``start`` and packets at or after ``end`` are skipped, both in seconds since the epoch.
 
     At most ``most`` connections are kept in memory. ``secrets`` is called with each key log in the files, before the
     packets that follow it are returned. Invalid or unreadable files do not raise errors.

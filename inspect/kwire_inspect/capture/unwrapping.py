@@ -153,7 +153,9 @@ class Fragments:
         self.held = 0
 
     def add(self, walk: Walk, part: Part, position: int, time: float) -> Datagram:
-        """Add a fragment. Return the packet that contains the fragment. A complete packet is no longer kept."""
+        """Add a fragment. Return the packet that contains the fragment. A complete packet is removed from the waiting
+        packets.
+        """
         key = walk.ends, walk.protocol, part.number
         datagram = self._waiting.get(key)
         if datagram is None:

@@ -27,10 +27,10 @@ ETHER_TYPES = {
     0x88BE: "erspan",
     0x22EB: "erspan3",
 }
-"""Layers by EtherType. Some EtherTypes, such as 0x6558, occur only in GRE and Geneve."""
+"""Names of layers by EtherType. Some EtherTypes, such as 0x6558, occur only in GRE and Geneve."""
 
 PROTOCOLS = {4: "ipv4", 6: "tcp", 17: "udp", 41: "ipv6", 47: "gre", 97: "etherip", 137: "mpls", 143: "ethernet"}
-"""Layers by IP protocol number."""
+"""Names of layers by IP protocol number."""
 
 PPP_PROTOCOLS = {0x0021: "ipv4", 0x0057: "ipv6", 0x0281: "mpls"}
 
@@ -184,7 +184,9 @@ class Walk:
 
 
 def after_type(kind: int) -> str:
-    """Return the layer after an EtherType. Raise ``UnreadError`` if the layer is not supported."""
+    """Return the name of the layer that an EtherType identifies. Raise ``UnreadError`` if the layer is
+    not supported.
+    """
     if (layer := ETHER_TYPES.get(kind)) is not None:
         return layer
     if (name := NOT_CARRYING.get(kind)) is not None:
@@ -193,7 +195,9 @@ def after_type(kind: int) -> str:
 
 
 def after_protocol(number: int) -> str:
-    """Return the layer after an IP protocol number. Raise ``UnreadError`` if the layer is not supported."""
+    """Return the name of the layer that an IP protocol number identifies. Raise ``UnreadError`` if the layer is not
+    supported.
+    """
     if (layer := PROTOCOLS.get(number)) is not None:
         return layer
     if (name := NOT_CARRYING_PROTOCOLS.get(number)) is not None:

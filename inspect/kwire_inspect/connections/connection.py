@@ -79,9 +79,9 @@ NOT_YET: Final = "it was not yet known which side is the broker"
 class ConnectionRows:
     """Converts the pieces of one connection to rows of FRAMES or EXCHANGES, with the columns of a projection.
 
-    The object is as large as the decoder's state, which consists of unfinished frames and requests in flight. It can
-    be pickled between any two pieces, and can therefore be the state of a streaming job. If ``swapped`` is true,
-    ``connection.server`` is the client.
+    The object is as large as the decoder's state, which consists of unfinished frames and requests in flight. The
+    object can be pickled between any two pieces, and can therefore be the state of a streaming job. If ``swapped`` is
+    true, ``connection.server`` is the client.
     """
 
     __slots__ = (
@@ -326,8 +326,8 @@ class UnorientedConnection:
         return self.decided
 
     def decoded(self, decode: Callable[[Piece], list[Event]], piece: Piece) -> Iterator[tuple[list[Event], Piece]]:
-        """Yield the events of each waiting piece, with the piece. Before them, yield events for earlier bytes that
-        were not kept.
+        """Yield lists of events, each with its piece: first for earlier bytes that were not kept, then for each
+        waiting piece.
         """
         assert self.decided is not None
         time, swapped = self._pieces[0].time, self.decided.swapped

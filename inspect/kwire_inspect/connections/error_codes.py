@@ -41,7 +41,7 @@ _KNOWN: dict[type[Struct], tuple[Collect, ...]] = {}
 
 class _OtherwiseError(Exception):
     """Raised if a tagged field contains an error code or throttle time, or if structs are nested too deeply.
-    Generated functions do not support either case.
+    Generated functions support neither of these cases.
     """
 
 

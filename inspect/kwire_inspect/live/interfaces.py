@@ -27,7 +27,9 @@ from kwire_inspect.live.ring import Cutter, NoCaptureError, Ring
 from kwire_inspect.options import OptionError
 
 PROGRAMS = ("dumpcap", "tcpdump")
-"""Capture programs in order of preference. Only dumpcap may have a capture privilege that its user lacks."""
+"""Capture programs in order of preference. dumpcap comes first because, unlike tcpdump, it may have a capture
+privilege that its user lacks.
+"""
 ANY = "any"
 WHOLE = 262_144
 """Maximum snapshot length of both programs in bytes. With this length, packets are not truncated."""

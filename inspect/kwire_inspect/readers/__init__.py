@@ -145,7 +145,7 @@ def stored_size(file: str) -> int:
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted since it was found, which reading will report
+        return 0  # the file was deleted after it was found, which reading will report
 
 
 def read_dealt(

@@ -17,7 +17,7 @@ _FIRST_TIME, _LAST_TIME = -62_135_596_800_000, 253_402_300_799_999
 """Minimum and maximum timestamps that Python supports, in milliseconds since the epoch: the years 1 and 9999."""
 
 Column = Callable[[pa.RecordBatch, LogSegment, bool], pa.Array]
-"""Function that returns a column. Its arguments are decoded records, their file, and whether to hide secrets."""
+"""Function that accepts decoded records, their file, and whether to hide secrets, and returns a column."""
 
 
 def decoded_schema(schema: pa.Schema, bounded: bool, hide: bool) -> pa.Schema:

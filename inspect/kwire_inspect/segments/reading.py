@@ -40,10 +40,11 @@ def record_batches(
     limit: int | None = None,
     most: int = MAX_RECORD,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of splits within ``bounds``, with the columns of ``schema``. Other columns are not computed.
+    """Yield the records of splits within ``bounds``, with the columns of ``schema``. All other columns are not
+    computed.
 
-    A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. Larger
-    batches are yielded up to the first record that cannot be read. ``control=False`` excludes control records.
+    A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. A larger
+    record batch is yielded up to the first record that cannot be read. ``control=False`` excludes control records.
     ``hide`` removes secrets from records. ``limit`` is the maximum decompressed size of a batch in bytes. ``most`` is
     the maximum total size, in bytes, of a record's key, value and headers. If a record is larger, all three are null,
     and ``problem`` contains the reason.

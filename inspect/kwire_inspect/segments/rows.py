@@ -30,9 +30,7 @@ BYTES = WINDOW
 A larger size is not faster, because memory would be reused less often.
 """
 MAX_RECORD = 2 << 20
-"""Maximum total size in bytes of a record's key, value and headers. This is the default of the option
-``maxRecord``.
-"""
+"""Default of the option ``maxRecord``: the maximum total size, in bytes, of a record's key, value and headers."""
 
 
 @dataclass(frozen=True, slots=True)

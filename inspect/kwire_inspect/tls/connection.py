@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from kwire_inspect.tls.protection import Opened, Protection
 
 MAX_HELD = 1 << 18
-"""Maximum number of bytes of a connection to hold until the first record is decrypted. These bytes belong to the
-handshake."""
+"""Maximum number of bytes of a connection to hold until the first record is decrypted. The bytes before this record
+belong to the handshake.
+"""
 TRIES, MORE_TRIES, MAX_TRIES = 2000, 4, 20_000
 """Number of sequence numbers to try after a loss: initial number, increase per opened record, and maximum."""
 MIN_RECORD = 22

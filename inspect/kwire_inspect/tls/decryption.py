@@ -22,7 +22,7 @@ from kwire_inspect.tls.connection import APPLICATION, HANDSHAKE, MASTER, TlsConn
 
 LABELS = frozenset({MASTER, *HANDSHAKE, *APPLICATION})
 MAX_BYTES = 64 << 20
-"""Maximum total size of all key logs in bytes. This is enough for about 100,000 connections."""
+"""Maximum total size of all key logs in bytes, which is enough for about 100,000 connections."""
 CHUNK = 1 << 20
 _LINE = re.compile(rb"^([A-Z0-9_]+) ([0-9A-Fa-f]{64}) ((?:[0-9A-Fa-f]{2}){32,64})[ \t\r]*$", re.MULTILINE)
 _SESSION = re.compile(
@@ -81,8 +81,8 @@ class KeyLog:
 class FollowedKeyLog(KeyLog):
     """A key log to which clients are still writing. ``refresh`` reads the new lines.
 
-    Beyond :data:`MAX_BYTES`, the oldest secrets are dropped. If the file is replaced or truncated, the secrets that
-    were already read are kept.
+    If the key log exceeds :data:`MAX_BYTES`, the oldest secrets are dropped. If the file is replaced or truncated,
+    the secrets that were already read are kept.
     """
 
     __slots__ = ("_at", "_file", "_older", "_path", "_rest")

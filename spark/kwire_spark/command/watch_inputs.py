@@ -77,8 +77,8 @@ class InterfacesInput(WatchInput):
     def __init__(self, interfaces: Sequence[str], pcap_filter: str, snap_length: int, most: int) -> None:
         """Prepare a capture. ``pcap_filter`` is a libpcap filter.
 
-        An empty filter captures all TCP packets. An empty filter is an error on interfaces that carry Spark's own
-        traffic, because the capture would generate more traffic.
+        An empty filter captures all TCP packets, but is an error on interfaces that carry Spark's own traffic,
+        because the capture would generate more traffic.
         """
         if not pcap_filter and (own := [name for name in interfaces if name == ANY or name.startswith("lo")]):
             raise OptionError(

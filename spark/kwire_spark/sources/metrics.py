@@ -12,7 +12,7 @@
 ``protocol``       Generated package that defines the messages (default: kwire_kafka), installed on all workers
 =================  ===================================================================================================
 
-The source reads the DeprecatedRequestsPerSec series of brokers since 3.7. These series count requests since the start
+The source reads the DeprecatedRequestsPerSec series of brokers since 3.7. The series count requests since the start
 of the broker by API, version and software. Rows have no client id, address or time. Provide one dump per broker,
 because the counts of all files are added up.
 """

@@ -10,7 +10,7 @@
 ``timeZone``       Time zone of the brokers, such as ``Europe/Berlin`` or ``+02:00``, for layouts without one
                    (default: UTC)
 ``mode``           ``permissive`` (default) turns incomplete or broken lines, and files without any request, into rows
-                   with a ``problem``. ``failfast`` raises an error. Other lines are ignored.
+                   with a ``problem``. ``failfast`` raises an error. Lines without a request are ignored.
 ``splitSize``      Number of bytes of a file to read per task (default: 64m, less for small inputs). A compressed file
                    is a single task.
 ``maxLine``        Maximum size of a line in bytes (default: 4m). A row with a ``problem`` reports each longer line.

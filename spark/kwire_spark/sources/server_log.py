@@ -18,8 +18,8 @@
 =================  ===================================================================================================
 
 Brokers since 4.0 report unsupported versions only in the server log. Older brokers report APIs that a listener does
-not serve, and requests that cannot be parsed. These reports also become rows with all facts in the log entry. All
-other entries are ignored. A log without refusals is not an error.
+not serve, and requests that cannot be parsed. All such reports become rows with all facts in the log entry. All other
+entries are ignored. A log without refusals is not an error.
 """
 
 from __future__ import annotations

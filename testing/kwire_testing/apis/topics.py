@@ -142,7 +142,7 @@ def describe_configs(
     item: DescribeConfigsResource,
     answer: DescribeConfigsResult,
 ) -> None:
-    """Describe the configurations given to CreateTopics, and a few defaults."""
+    """Describe the configurations that CreateTopics has set, and a few defaults."""
     own: dict[str, str | None] = {}
     topics = item.resource_type == ConfigResourceType.TOPIC
     if topics:
