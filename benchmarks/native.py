@@ -2,9 +2,10 @@
 
 ``python -m benchmarks.native [--modules N | --all] [--out build/native]``
 
-The benchmark compiles the unmodified runtime and codec modules into a folder outside the sources. It checks that
-compiled and interpreted code produce the same bytes in round trips of every message. It also compares the compiled
-decoders with the decoders of kio, which are written in Rust. The exit code is 1 if a step fails or kio is faster.
+The benchmark compiles the unmodified runtime and codec modules into a folder outside the sources, and checks that
+compiled and interpreted code produce the same bytes in round trips of every message. The benchmark also compares the
+compiled decoders with the decoders of kio, which are written in Rust. The exit code is 1 if a step fails or kio is
+faster.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def describe(built: Build) -> str:
 
 
 def compare_round_trips(built: Build, modules: Sequence[str]) -> str:
-    """Make round trips with compiled and with interpreted code. Exit if they differ. Return a summary."""
+    """Make round trips with compiled and with interpreted code, and return a summary. Exit if the bytes differ."""
     compiled = round_trips([built.folder], modules)
     plain = round_trips([RUNTIME.parent, GENERATED.parent], modules)
     if compiled["compiled"] != len(modules) or plain["compiled"]:

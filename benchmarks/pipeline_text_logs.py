@@ -6,7 +6,7 @@ The logs are lines from real brokers, repeated to the requested size. ``lines`` 
 parses the lines about requests as JSON, and ``parse_line`` calls :func:`kwire.request_log.parse_line`. The other
 cases make Arrow batches. ``facts`` makes all columns except the bytes of requests and responses and the reason.
 ``one api`` makes the same columns with a filter on the API. ``everything`` makes all columns. Spark makes the columns
-of ``facts`` on one and on two cores. The fastest run counts, so the start of the workers does not.
+of ``facts`` on one and on two cores. The fastest of three runs counts, which excludes the start of the workers.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=200)
     parser.add_argument(
-        "--rounds", type=int, default=3, help="Number of rounds. Only the one with the least CPU time counts."
+        "--rounds", type=int, default=3, help="Number of rounds. Only the round with the least CPU time counts."
     )
     options = parser.parse_args(arguments)
     context = get_context("spawn")

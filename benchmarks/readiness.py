@@ -105,7 +105,7 @@ def cells(times: Sequence[Times], sizes: Sequence[float]) -> list[str]:
 
 
 def finished(*words: str) -> Times:
-    """Run a program. Return the CPU seconds of all its processes, and the elapsed seconds.
+    """Run a program, and return the CPU seconds of all its processes and the elapsed seconds.
 
     The operating system does not count processes for which Spark does not wait, so all processes are also sampled.
     The higher value counts.
@@ -120,7 +120,7 @@ def finished(*words: str) -> Times:
 
 
 def shares(warm: Path, path: Path, of: int) -> Times:
-    """Read a capture in ``of`` processes. Return their CPU seconds, and the elapsed seconds until the last ends."""
+    """Read a capture in ``of`` processes. Return the CPU seconds of all, and the elapsed seconds of the slowest."""
     words = [sys.executable, "-m", "benchmarks.readiness", str(warm), str(path), "--share"]
     begun = [
         subprocess.Popen([*words, str(one), str(of)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

@@ -4,7 +4,7 @@ Run this script in its own process, because interpreted and compiled modules hav
 
     python benchmarks/roundtrip.py FOLDER PACKAGE MODULE...
 
-The script imports the modules from ``FOLDER``. It prints a line of JSON with the numbers of messages and versions,
+The script imports the modules from ``FOLDER``, and prints a line of JSON with the numbers of messages and versions
 and a digest of all encoded bytes.
 """
 

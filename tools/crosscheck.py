@@ -94,7 +94,7 @@ KNOWN = (
 
 
 def bring(folder: Path, commit: str, repository: str = REPOSITORY) -> Path:
-    """Return a new folder with franz-go's definitions at ``commit``. ``repository`` is an address or path. Raise
+    """Return a new folder with the definitions in ``commit`` of franz-go. ``repository`` is an address or path. Raise
     ``CalledProcessError`` if git fails.
     """
     git = ("git", "-C", str(folder))

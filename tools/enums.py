@@ -140,7 +140,7 @@ def take_new(union: Path, classes: Sequence[NumberedClass]) -> list[NewEnum]:
 
 
 def drop(union: Path, names: Collection[str]) -> None:
-    """Remove values from the union's enums. ``names`` has the form of the result of :func:`take`."""
+    """Remove values from the union's enums. ``names`` are names as returned by :func:`take`."""
     for path, enum in _files(union):
         enum["values"] = [value for value in enum["values"] if f"{enum['name']}.{value['name']}" not in names]
         path.write_text(definition_text(enum))

@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def kips(text: str) -> Iterator[tuple[int, int]]:
-    """Yield each version with its KIP from comments. Lines up to the next version belong to the previous version."""
+    """Yield each version with its KIP from comments. Lines without a version belong to the version above."""
     versions: range = range(0)
     for line in text.splitlines():
         comment = line.strip().removeprefix("//").strip() if line.strip().startswith("//") else ""

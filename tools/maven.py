@@ -105,7 +105,7 @@ def releases() -> list[str]:
 
 
 def bring(wanted: Sequence[str]) -> list[Jars]:
-    """Return the jars of these releases. Fetch jars that are not cached in two runs of Maven."""
+    """Return the jars of these releases. If they are not cached, fetch them in two runs of Maven."""
     if absent := [release for release in wanted if not (CACHE / release).is_dir()]:
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as scratch:

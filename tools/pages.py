@@ -1,7 +1,7 @@
 """Updates the name of the newest Kafka release in the README and the pages, for ``make docs`` and ``make update``.
 
-The name follows ``from 0.8.0 to``, ``from 2.2.0 to`` and ``newer than Kafka``. It is also the target of ``readiness``
-in examples.
+The name follows ``from 0.8.0 to``, ``from 2.2.0 to`` and ``newer than Kafka``. The newest release is also the target
+of ``readiness`` in examples.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@ on Maven that are missing.
 
 The update fetches the jars of a release and merges their definitions. Nothing is written unless the merged
 definitions provably have the bytes of every release. The update reads error codes and enum values from the release's
-own classes, and drafts enums for new classes. It also stores the definitions for the tests, generates code, compares
-the code with Kafka's own classes, and writes the newest release's vectors. The report ``build/update.md`` lists the
-remaining manual work, a draft for the changelog, and the changes. The update requires Maven and a JDK.
+own classes, and drafts enums for new classes. The update also stores the definitions for the tests, generates code,
+compares the code with Kafka's own classes, and writes the newest release's vectors. The report ``build/update.md``
+lists the remaining manual work, a draft for the changelog, and the changes. The update requires Maven and a JDK.
 
 The exit code is 1 if a release was not merged, if Kafka's classes differ, or if ``--check`` finds missing releases.
 The exit code is 2 if Maven or Java failed, and otherwise 0.
@@ -46,7 +46,7 @@ SHOWN, WIDTH = 20, 600
 """Maximum number of differences from Kafka's classes in the report, and maximum length of each, in characters."""
 LACKING = " has no description"
 SHARED = ("apis", "coordinators", "data")
-"""Folders that should only contain subfolders. Files belong in a subfolder or in a neighbouring folder."""
+"""Folders that should contain only subfolders. Definitions belong in a subfolder or in a neighbouring folder."""
 
 
 @dataclass(frozen=True)

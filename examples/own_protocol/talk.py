@@ -10,7 +10,7 @@ from kwire.connection import ClientConnection, RequestEvent, ResponseEvent, Serv
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Answer each request on a connection with the number of sentences so far."""
+    """Answer each request with the number of sentences that this connection has sent to the room."""
     connection, heard = ServerConnection(PROTOCOL), Counter[str]()
     while data := await reader.read(1 << 16):
         for event in connection.receive(data):

@@ -1,4 +1,4 @@
-"""Write records to partition 0 of the topic orders, and read all its records."""
+"""Writes records to partition 0 of the topic orders, and reads all records of the partition."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Pass everything between clients and brokers, except topics whose names begin with a prefix."""
+"""A proxy that passes on all traffic, but hides topics whose names begin with a prefix."""
 
 from __future__ import annotations
 

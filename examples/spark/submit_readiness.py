@@ -1,12 +1,12 @@
-"""Readiness as a program for ``spark-submit``, which prints refused clients and writes the report and its tables.
+"""A program for ``spark-submit`` that prints refused clients, and writes the readiness report and its tables.
 
 ::
 
     spark-submit --master spark://HOST:7077 submit_readiness.py TARGET OUT INPUT...
 
-All workers must have the INPUTs, and the driver and workers OUT, at the same paths. Every worker needs an environment
-with ``kwire[spark]``, named by PYSPARK_PYTHON. The exit code is 1 if a client is refused. It is 4 if no client is
-refused but too little was read.
+Every INPUT must have the same path on all workers. OUT must have the same path on the driver and on all workers. On
+every worker, PYSPARK_PYTHON must name a Python with ``kwire[spark]``. The exit code is 1 if a client is refused, and
+4 if no client is refused but too little of the input was read.
 """
 
 from __future__ import annotations
@@ -26,13 +26,11 @@ TASKS_PER_CORE = 3
 
 def main(target: str, out: str, *paths: str) -> int:
     spark, inputs = spark_session(), find(paths)
-    tasks = (
-        TASKS_PER_CORE * spark.sparkContext.defaultParallelism
-    )  # by default, sources use the number of the driver's cores
+    tasks = TASKS_PER_CORE * spark.sparkContext.defaultParallelism  # the default is the number of the driver's cores
     exchanges = read_exchanges(inputs, columns=EXCHANGE_COLUMNS, partitions=tasks, bodies="codes")
     refusals = read_refusals(inputs, columns=REFUSAL_COLUMNS)
     found = clients(exchanges, refusals, origin=Origin(str(inputs), inputs.skipped))
-    with found.kept() as seen:  # reads the inputs only once
+    with found.kept() as seen:  # so that the inputs are read only once
         write_clients(seen, out)
         report = readiness(seen, target)
     print_report(report, Console(width=140))

@@ -379,7 +379,7 @@ class ErrorCode(ProtocolEnum, type="int16"):
 
     @property
     def description(self) -> str:
-        """One line on the cause and the remedy."""
+        """A line about the cause and the remedy."""
         return DESCRIPTIONS.get(self, "Unknown to these definitions.")
 
 
@@ -561,6 +561,6 @@ DESCRIPTIONS: dict[ErrorCode, str] = {
     ErrorCode.STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED: "The broker did not store the description of the Streams topology; the group works without it, and the broker's log has the cause.",
     ErrorCode.CONTROLLER_ID_NOT_REGISTERED: "The controller has no registration to remove; check the id, and whether it was removed before.",
 }
-"""One line on what happened and what to do, by error."""
+"""A line about the cause and the remedy of each error."""
 
 __all__ = ["DESCRIPTIONS", "RETRIABLE", "ErrorCode"]

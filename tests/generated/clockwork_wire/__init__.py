@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 
-if not TYPE_CHECKING:  # a checker would accept any name
+if not TYPE_CHECKING:  # type checkers would accept any name
 
     def __getattr__(name: str) -> type:
         if name in MODULES or name in ALIASES:
