@@ -59,7 +59,9 @@ BROKERS = (
 NEW_IDS = 12
 """First version of Metadata that can find topics by id [KIP-516]."""
 MAX_WAITING = 100
-"""Maximum number of requests per connection that wait for responses. The proxy then stops reading from the client."""
+"""Maximum number of requests per connection that wait for responses. At this number, the proxy stops reading from the
+client.
+"""
 MAX_LISTENERS = 1000
 """Maximum number of listeners, one per broker address."""
 CLOSING = 10.0

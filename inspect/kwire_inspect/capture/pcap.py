@@ -102,7 +102,7 @@ class Report:
         self._counted[reason] = replace(known, unread=unread, packets=packets)
 
     def end(self) -> None:
-        """Report the counted packets."""
+        """Add the counted packets to the reported problems."""
         self.new += self._counted.values()
         self._counted = {}
 

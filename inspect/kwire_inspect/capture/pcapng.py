@@ -139,7 +139,7 @@ def _dropped(data: bytes, order: str) -> int:
 
 
 def options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
-    """Yield the codes and values of options, or of name resolution records. Ignore a truncated item."""
+    """Yield the codes and values of options, or of name resolution records. Ignore a truncated option or record."""
     at = 0
     while at + 4 <= len(data):
         code, size = struct.unpack_from(order + "HH", data, at)

@@ -61,7 +61,7 @@ GROWTH: Final = 8
 PIECE: Final = 256
 """Approximate memory use of a piece in bytes, excluding its data."""
 MAX_UNDECIDED: Final = 64 << 20
-"""Maximum number of bytes to decode while the client is unknown. Later bytes are only counted."""
+"""Maximum number of bytes to decode while the client is unknown. All later bytes are counted, but not decoded."""
 ENOUGH: Final = 3
 """Number of requests that identify the client if no request can be decoded in the opposite direction. A complete
 exchange has the same weight as this number of requests.
@@ -197,7 +197,7 @@ def score(
     """
     decoder = ConnectionDecoder(protocol, policy=STRICT, bodies=False, max_found=size, max_in_flight_bytes=WINDOW)
     catalog = ApiCatalog(protocol, WINDOW)
-    requests: dict[int, bool | None] = {}  # whether each request can be read, by position
+    requests: dict[int, bool | None] = {}  # whether the request at a position can be read
     total = undecodable = 0
     for (kind, sender), run in groupby(pieces, key=attrgetter("kind", "direction")):
         direction = OPPOSITE[sender] if swapped else sender

@@ -89,7 +89,7 @@ class FrameRows:
             if context.source != source:
                 self._share(context, source)
             shared = context.response_row
-            if context.unknown and event.version != context.version:  # the fallback of ApiVersions
+            if context.unknown and event.version != context.version:  # ApiVersions falls back to version 0
                 shared = self._unshared(event, "response", None, context.columns, source)
             if self._errors and event.message is not None:
                 codes, throttle = error_codes(event.message), throttle_ms(event.message)

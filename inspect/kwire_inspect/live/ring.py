@@ -60,7 +60,7 @@ class Cutter:
         self._packet = 16  # size of a packet header in bytes
         self._file: BinaryIO | None = None
         self._name = ""
-        self._due = 0.0  # when to finish the file or check for room again
+        self._due = 0.0  # time at which to finish the file, or to check for room again
         self._tells = 0.0  # earliest time of the next report of dropped packets
         self._written = 0
         self._by_kernel = self._here = self._told = 0  # numbers of dropped packets

@@ -40,8 +40,7 @@ def record_batches(
     limit: int | None = None,
     most: int = MAX_RECORD,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of splits within ``bounds``, with the columns of ``schema``. All other columns are not
-    computed.
+    """Yield the records of splits within ``bounds``, with the columns of ``schema``. No other columns are computed.
 
     A record batch of up to 65536 records is yielded as a whole, or not at all if a record cannot be read. A larger
     record batch is yielded up to the first record that cannot be read. ``control=False`` excludes control records.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 POLL_SECONDS = 1.0
-"""Seconds between checks of the folder and of the query's progress."""
+"""Interval, in seconds, between checks of the folder and of the query's progress."""
 
 
 @click.command(cls=Command)

@@ -88,8 +88,8 @@ class Follower:
     key_log: str = ""
 
     def advance(self, flow: tuple[Any], parts: Iterator[pd.DataFrame], state: GroupState) -> Iterator[pd.DataFrame]:
-        """Yield the rows that ``parts`` complete. ``parts`` are pandas DataFrames of ``PACKETS`` with ``micros``. The
-        state is a serialized ``Ends``.
+        """Yield the rows that ``parts`` complete. ``parts`` are pandas DataFrames of ``PACKETS`` with a column
+        ``micros``. ``state`` contains a serialized ``Ends``.
 
         All packets of a pair of endpoints in a batch are held in memory at the same time, so that they can be sorted.
         """

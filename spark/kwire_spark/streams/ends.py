@@ -119,7 +119,7 @@ class Ends:
             yield from self._open.rows(events, self._gap(self._open.connection))
 
     def _gap(self, connection: Connection) -> Piece:
-        """Return a gap at the position up to which packets were read."""
+        """Return a gap at the position of the last packet."""
         return Piece(connection, "gap", CLIENT, b"", 0, self._time, *self._place)
 
     def close(self) -> Iterator[Row]:

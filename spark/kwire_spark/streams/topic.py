@@ -33,8 +33,8 @@ def packets_in(records: DataFrame, link_type: int = ETHERNET) -> DataFrame:
     for Ethernet, 101 for IP, 113 and 276 for Linux cooked). A packet's time is the record's timestamp. Producers'
     timestamps are in milliseconds, so the first eight bytes of the key may contain a more precise time, as big-endian
     microseconds since the epoch. ``source`` is the topic and partition, and ``position`` is the offset. Tunnels are
-    decapsulated as in files. Packets other than TCP are omitted. ``problem`` reports records without a valid time,
-    unsupported encapsulations, and records that are not packets.
+    decapsulated as in capture files. Packets other than TCP are omitted. ``problem`` reports records without a valid
+    time, unsupported encapsulations, and records that are not packets.
     """
     if link_type not in LINKS:
         raise ValueError(f"unknown link type {link_type}, expected one of {', '.join(map(str, LINKS))}")
