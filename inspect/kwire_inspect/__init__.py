@@ -1,8 +1,8 @@
 """Turns a Kafka cluster's packet captures, log segments, broker logs and metrics into tables and reports.
 
-Requires neither Java nor Spark. This package has the commands ``kwire tables``, ``clients``, ``readiness``,
+Requires neither Java nor Spark. This package provides the commands ``kwire tables``, ``clients``, ``readiness``,
 ``census``, ``latency`` and ``offsets``. ``kwire_spark`` provides the same tables as DataFrames, which the functions
-here also accept.
+of this package also accept.
 
 Names are imported on first access, so that importing the package does not load Arrow.
 """

@@ -1,8 +1,8 @@
-"""Detects file types from contents: captures, log segments, request logs, server logs, metrics and tables.
+"""Detects the types of input files: captures, log segments, request logs, server logs, metrics and tables.
 
-``find`` searches files, folders and patterns. It returns :class:`Inputs`, which lists the paths of each type, and the
-skipped files with reasons. The search does not need Spark, and reads at most 256 KB of each file. A folder without
-such files may be a table from an earlier run, or contain such tables.
+``find`` searches files, folders and patterns. The result is an :class:`Inputs` object, which lists the paths of each
+type, and the skipped files with reasons. The search does not need Spark, and reads at most 256 KB of each file. If a
+folder contains no captures, logs or metrics, ``find`` looks for tables of an earlier run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kwire_inspect.stored import StoredTable
 
 KINDS = CAPTURE, LOG, REQUEST_LOG, SERVER_LOG, METRICS = "captures", "logs", "request_logs", "server_logs", "metrics"
-"""Types of inputs. For each type, the field of :class:`Inputs` with the same name contains the paths."""
+"""Types of inputs. The field of :class:`Inputs` with the name of a type contains the paths of that type."""
 PART = "part"
 """Type of a file in a data directory that contains no records, such as an index, or that Kafka is about to delete."""
 DELETED = ".deleted"
@@ -44,7 +44,7 @@ UNREADABLE = "unreadable"
 MAX_NAMED = 5
 """Maximum number of inputs per type to name in messages."""
 PROBE_BYTES = 1 << 18
-"""Number of decompressed bytes to examine when detecting a file's type."""
+"""Maximum number of decompressed bytes to examine when detecting a file's type."""
 
 _BESIDE_SEGMENTS = re.compile(
     r"\d{20}(-\d+)?\.(index|timeindex|txnindex|snapshot)|partition\.metadata|quorum-state|meta\.properties"
@@ -56,23 +56,25 @@ _LOG_LINE = re.compile(
 _PROMETHEUS = re.compile(
     rb"^(?:# (?:HELP|TYPE) (?:kafka|jmx)_\w+ |(?:kafka|jmx)_\w+(?:\{[^\n]*\})? +[-+]?(?:\d|\.\d|NaN|Inf))", re.M
 )
-"""Pattern of a broker's metrics in Prometheus format. The relevant metrics may be much later in the file."""
+"""Pattern of any broker metric in Prometheus format. The metrics that kwire reads may appear much later in the
+file."""
 _BEANS = re.compile(
     rb'\s*(?:"?time"?[,=\t](?:[^\n]*?[,"]|.*?\n"?)kafka\.network:|[\[{].*?"(?:mbean|__name__)"\s*:\s*"kafka[._]network)',
     re.S,
 )
-"""Pattern of JmxTool output, and of JSON from Jolokia and the Prometheus API. It rejects kwire's reports, which may
-quote metric names."""
+"""Pattern of JmxTool output, and of JSON from Jolokia and the Prometheus API. The pattern does not match kwire's
+reports, which may quote metric names."""
 _REFUSED = re.compile(rb"with unsupported version|Exception while processing request from|InvalidRequestException")
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Paths by type. ``logs`` contains folders unchanged, because a folder determines which of its files are read.
+    """Paths by type. For a folder of segments, ``logs`` contains the folder itself, because the folder determines
+    which of its files are read.
 
     ``skipped`` lists skipped paths with the reasons, except the :data:`PART` files of data directories.
     ``unreadable`` contains the skipped paths that could not be opened. ``size`` is the total size on disk in bytes.
-    ``tables`` never occur together with other inputs. Their origins describe the inputs of the earlier run.
+    ``tables`` never occur together with other inputs. The origins of tables describe the inputs of the earlier run.
     """
 
     captures: tuple[str, ...] = ()
@@ -144,7 +146,7 @@ def find(paths: Iterable[str | Path]) -> Inputs:
 
 
 class _Found:
-    """Results of a search: paths ``by_kind``, and ``skipped`` paths with reasons."""
+    """Results of a search: the paths of each type, and the skipped paths with reasons."""
 
     def __init__(self) -> None:
         self.by_kind: defaultdict[str, dict[str, None]] = defaultdict(dict)  # dicts that serve as ordered sets
@@ -193,7 +195,7 @@ def _size(file: str) -> int:
     try:
         return size_of(file)
     except OSError:
-        return 0  # deleted since: reading it will report the error
+        return 0  # the file was deleted: its reader will report the error
 
 
 def _stored(path: str) -> list[StoredTable]:
@@ -203,7 +205,7 @@ def _stored(path: str) -> list[StoredTable]:
 
 
 def sniff(path: str) -> tuple[str | None, str]:
-    """Return the type of a file, :data:`PART` or :data:`ARCHIVE`, and an empty reason.
+    """Return the type of a file, which may also be :data:`PART` or :data:`ARCHIVE`, and an empty reason.
 
     If the file is skipped, return ``None`` or :data:`UNREADABLE`, and the reason.
     """
@@ -227,7 +229,7 @@ def sniff(path: str) -> tuple[str | None, str]:
     if head.startswith(b"PAR1"):
         return None, "a Parquet file: to read a table that kwire wrote, specify its folder"
     if b"\0" in head[:4096]:
-        return None, "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"
+        return None, "unknown binary format: expected pcap, pcapng or a segment with Kafka's file name"
     if b"Completed request:" in head:
         return REQUEST_LOG, ""
     if _REFUSED.search(head):
@@ -243,7 +245,7 @@ def _is_log(name: str) -> bool:
     """Return whether a file with this name contains records of a partition."""
     if not name.endswith((".log", ".checkpoint")):
         return False
-    from kwire.logs.segment import FILE_NAME  # a slow import that other inputs do not need
+    from kwire.logs.segment import FILE_NAME  # slow to import, and not used for other inputs
 
     return FILE_NAME.fullmatch(name) is not None
 

@@ -1,4 +1,5 @@
-"""Options of the sources. Spark passes strings, which are parsed to paths, numbers, flags and times.
+"""Options of the sources that read captures, logs and metrics. Spark passes option values as strings, which this
+module parses into paths, numbers, flags and times.
 
 Option names are case-insensitive. An unknown name or an invalid value raises an :class:`OptionError`. The message
 names the option, the value and the expected values.
@@ -17,12 +18,12 @@ from kwire.protocol import MessageRegistry, registry
 from kwire_inspect.storage import place
 
 FOUND = "found"
-"""Option that is set if the paths are files that ``find`` found. If a file disappears later, a row with a problem
-reports it."""
+"""Option that is set if the paths are files that ``find`` has returned. If such a file disappears later, a row with a
+problem reports it."""
 COUNT = "count"
 """Option that is set if exchanges are read only so that ``tables.clients`` can count them."""
 _OWN = ("path", "paths", "rows", FOUND, COUNT)
-"""Options that functions set themselves, because they know the paths and the table."""
+"""Options that the table functions set themselves, and that callers therefore cannot pass."""
 _ALL = ("path", "paths", FOUND, "mode", "protocol")
 _LINES = (*_ALL, "timeZone", "splitSize", "maxLine", "pushdown")
 OPTIONS: dict[str, tuple[str, ...]] = {
@@ -49,7 +50,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "clients": (),
     "problems": (),
 }
-"""Input types that each table can be read from."""
+"""Types of input from which each table can be read."""
 
 PERMISSIVE, FAILFAST = "permissive", "failfast"
 
@@ -60,11 +61,11 @@ _TRUE, _FALSE = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
 
 
 class OptionError(ValueError):
-    """The value of an option is invalid, or a path does not exist."""
+    """An option is unknown or has an invalid value, or a path does not exist."""
 
 
 class BrokenInputError(ValueError):
-    """The input is broken, and ``mode`` is ``failfast``. The message starts with the file and the byte offset."""
+    """Raised for broken input if ``mode`` is ``failfast``. The message starts with the file and the byte offset."""
 
     def __init__(self, source: str, position: int | None, reason: str) -> None:
         super().__init__(source, position, reason)
@@ -76,7 +77,7 @@ class BrokenInputError(ValueError):
 
 
 class Options:
-    """Options of a source. They can be pickled.
+    """Options of a source. Instances can be pickled.
 
     Raises :class:`OptionError` for a name that is not in ``known``, if ``known`` is given.
     """
@@ -87,27 +88,28 @@ class Options:
         self._values = {name.lower(): value for name, value in values.items()}
 
     def text(self, name: str, default: str | None = None) -> str | None:
-        """Return the value, or ``default`` if it is missing or empty."""
+        """Return the value of an option, or ``default`` if the value is missing or empty."""
         return self._values.get(name.lower()) or default
 
     @property
     def failfast(self) -> bool:
         """Whether broken input ends the job (``mode=failfast``).
 
-        Otherwise, broken input becomes a row with a ``problem``. Spark's third mode, which silently drops such rows,
-        is not supported.
+        In permissive mode, broken input becomes a row with a ``problem``. Spark's third mode, which silently drops
+        broken input, is not supported.
         """
         return self.choice("mode", PERMISSIVE, (PERMISSIVE, FAILFAST)) == FAILFAST
 
     def choice(self, name: str, default: str, allowed: Collection[str]) -> str:
-        """Return the value in lower case, which must be one of ``allowed``."""
+        """Return the value of an option in lower case. The value must be one of ``allowed``."""
         value = (self.text(name) or default).strip().lower()
         if value not in allowed:
             raise self._error(name, f"one of {', '.join(allowed)}")
         return value
 
     def protocol(self) -> MessageRegistry:
-        """Return the messages of the generated package in the option ``protocol``, by default Kafka's messages."""
+        """Return the messages of the generated package that the option ``protocol`` names. The default is Kafka's
+        messages."""
         try:
             return registry((self.text("protocol") or "kwire_kafka").strip())
         except (ImportError, ValueError) as error:
@@ -117,14 +119,14 @@ class Options:
         return self.choice(name, str(default).lower(), _TRUE + _FALSE) in _TRUE
 
     def number(self, name: str, default: int, least: int = 0) -> int:
-        """Return an integer, which must not be less than ``least``."""
+        """Return the value of an option as an integer. The value must be at least ``least``."""
         value = (self.text(name) or str(default)).strip()
         if not re.fullmatch(r"\d+", value) or int(value) < least:
             raise self._error(name, f"a whole number, {least} or more")
         return int(value)
 
     def size(self, name: str, default: int) -> int:
-        """Return a number of bytes. The value may have a unit k, m or g, such as ``64m``."""
+        """Return a size in bytes. The value may end in the unit k, m or g, as in ``64m``."""
         match = _SIZE.fullmatch((self.text(name) or str(default)).strip())
         size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
         if not size:
@@ -132,11 +134,11 @@ class Options:
         return size
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Return the items of a comma-separated list, without surrounding spaces."""
+        """Return the items of a comma-separated list, without the spaces around them."""
         return tuple(part.strip() for part in (self.text(name) or "").split(",") if part.strip())
 
     def ports(self, name: str) -> frozenset[int]:
-        """Return port numbers from comma-separated numbers and ranges, such as ``9092,19092-19095``."""
+        """Return the ports in a comma-separated list of numbers and ranges, such as ``9092,19092-19095``."""
         ports: set[int] = set()
         for part in self.names(name):
             match = re.fullmatch(r"(\d+)(?:\s*-\s*(\d+))?", part)
@@ -147,16 +149,16 @@ class Options:
         return frozenset(ports)
 
     def duration(self, name: str) -> int:
-        """Return a duration in seconds, or 0 if the option is missing. The value has a unit s, m or h, such as
+        """Return a duration in seconds, or 0 if the option is missing. The value ends in the unit s, m or h, as in
         ``90s``."""
         value = (self.text(name) or "0s").strip()
         if not (match := re.fullmatch(r"(\d+)\s*([smh])", value)) or (self.text(name) and not int(match[1])):
-            raise self._error(name, "a time, such as 90s, 10m or 1h")
+            raise self._error(name, "a duration, such as 90s, 10m or 1h")
         return int(match[1]) * {"s": 1, "m": 60, "h": 3600}[match[2]]
 
     def time(self, name: str) -> float | None:
-        """Return a time in seconds since the epoch. The value is this number, or an ISO date with an optional time.
-        The default time zone is UTC."""
+        """Return a time in seconds since the epoch. The value is either a number of seconds or an ISO date with an
+        optional time of day. Without a time zone, it is in UTC."""
         value = (self.text(name) or "").strip()
         if not value:
             return None
@@ -170,7 +172,8 @@ class Options:
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     def time_zone(self, name: str) -> tzinfo:
-        """Return the time zone with this tz database name or offset from UTC. The default is UTC."""
+        """Return the time zone that the value names, either in the tz database or as an offset from UTC. The default
+        is UTC."""
         value = (self.text(name) or "UTC").strip()
         if value.upper() in ("UTC", "Z", "GMT"):
             return UTC
@@ -181,7 +184,7 @@ class Options:
             raise self._error(name, "a time zone, such as Europe/Berlin, UTC or +02:00") from None
 
     def files(self) -> list[str]:
-        """Return the files given by ``path`` and ``paths``. Folders are searched recursively, and patterns are
+        """Return the files that ``path`` and ``paths`` name. Folders are searched recursively, and patterns are
         expanded.
 
         Each file is listed once. As in Spark, files in folders are omitted if their names start with ``.`` or ``_``.
@@ -209,7 +212,7 @@ class Options:
 
 
 def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
-    """Return the keyword arguments of a table function as options. Names may contain ``_``.
+    """Return the keyword arguments of a table function as options. Underscores in names are ignored.
 
     Raises :class:`OptionError` for an option that none of the table's sources supports.
     """
@@ -220,7 +223,8 @@ def passed(options: Mapping[str, object], table: str) -> dict[str, str]:
 
 
 def only(options: Mapping[str, str], *kinds: str) -> dict[str, str]:
-    """Return the options that apply to at least one of these types of input. Names may contain ``_``."""
+    """Return the options that apply to at least one of the input types ``kinds``. Underscores in names are
+    ignored."""
     known = {name.lower() for kind in kinds for name in OPTIONS[kind]}
     return {name: value for name, value in options.items() if name.replace("_", "").lower() in known}
 

@@ -1,7 +1,7 @@
-"""Builds rows as tuples by column name, converts them to Arrow batches, and selects columns and rows.
+"""Builds the rows of tables as tuples, converts them to Arrow batches, and selects columns and rows.
 
 Only this module depends on the order of the values in a row. ``Layout.row`` is a function that is compiled once per
-table and has a keyword argument per column. Columns that are not given are null.
+table and has a keyword argument per column. Omitted columns are null.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 Build = Callable[..., Row]
 BINARY = pa.binary()
 BATCH_BYTES = 4 << 20
-"""Maximum size in bytes of rows to write, store or decode at a time."""
+"""Maximum size, in bytes, of the rows to write, store or decode at once."""
 _TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq,
     "<": operator.lt,
@@ -42,11 +42,12 @@ _TESTS: dict[str, Callable[[Any, Any], bool]] = {
 class Layout:
     """The order of values in the rows of a table.
 
-    Without ``own``, a row contains a value for each column. With ``own``, a row starts with a tuple of all other
-    columns, made by ``shared_row``, followed by the values of ``own``. Rows of the same client and API share this
-    tuple, which saves time and memory. Its Arrow columns are built from the few distinct tuples.
+    Without ``own``, a row contains a value for each column. With ``own``, a row starts with a tuple from
+    ``shared_row``, which contains the values of all other columns. The values of the columns in ``own`` follow. Rows
+    of the same client and API share the first tuple, which saves time and memory. Arrow columns of shared values are
+    built from the few distinct tuples.
 
-    ``row`` makes a row from columns by name. With ``own``, it requires the shared tuple and the row's own columns.
+    ``row`` builds a row from keyword arguments. With ``own``, its first argument is the shared tuple.
     """
 
     __slots__ = ("full", "name", "own", "row", "shared", "shared_row")
@@ -75,7 +76,7 @@ class Layout:
         return self.getter(column)(row)
 
     def corrupt(self, source: str, position: int | None, reason: str, **more: Any) -> Row:
-        """Return a row that reports broken input and its position. ``more`` sets other columns."""
+        """Return a row that reports broken input and its position. ``more`` sets the values of other columns."""
         columns = {"source": source, "position": position, "problem": reason, **more}
         if not self.shared:
             return self.row(**columns)
@@ -83,8 +84,8 @@ class Layout:
         return self.row(self.shared_row(**columns), **own)
 
     def batch(self, rows: Sequence[Row], schema: pa.Schema | None = None) -> pa.RecordBatch:
-        """Return rows as an Arrow batch with the columns of ``schema``, by default all columns. Numbers that do not
-        fit their column become null."""
+        """Return rows as an Arrow batch with the columns of ``schema``, by default all columns. Values that do not
+        fit the type of their column become null."""
         schema = self.full if schema is None else schema
         if not schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(rows), pa.struct([])))
@@ -105,7 +106,7 @@ class Layout:
 
 
 def _builder(first: str, columns: Sequence[str]) -> Build:
-    """``def build(first, *, column=None, …): return (first, column, …)``."""
+    """Compile ``def build(first, *, column=None, …): return (first, column, …)``."""
     keywords = [f"{column}=None" for column in columns]
     parameters = [*([first] if first else []), *(["*", *keywords] if keywords else [])]
     values = [*([first] if first else []), *columns]
@@ -140,7 +141,7 @@ LAYOUTS = {
         Layout("packets", PACKETS),
     )
 }
-"""Layouts by name. Exchanges from request logs share no columns, because each line may be from a different client."""
+"""Layouts by name. Rows from request logs share no tuples, because each line may be from a different client."""
 
 
 def exchange_row(
@@ -157,7 +158,7 @@ def exchange_row(
     request: bytes | None,
     response: bytes | None,
 ) -> Row:
-    """Return the same row as ``Layout.row`` of the layout for exchanges, but faster."""
+    """Return the row that ``Layout.row`` would return for the layout of exchanges, but faster."""
     own = position, number, time, correlation_id, error_codes, throttle_ms, latency_ms
     return (shared, *own, request_size, response_size, request, response, None, None)
 
@@ -169,8 +170,8 @@ def layout_named(name: str) -> Layout:
 def by_bytes(
     batch: pa.RecordBatch, most: int = BATCH_BYTES, size: Callable[[pa.RecordBatch], int] = attrgetter("nbytes")
 ) -> Iterator[pa.RecordBatch]:
-    """Divide a batch into batches of at most ``most`` bytes, or of one larger row. ``size`` returns the size of a
-    batch in bytes."""
+    """Split a batch into batches of at most ``most`` bytes. Only a batch of a single row may be larger. ``size``
+    returns the size of a batch in bytes."""
     if batch.num_rows > 1 and size(batch) > most:
         half = batch.num_rows // 2
         yield from by_bytes(batch.slice(0, half), most, size)
@@ -186,7 +187,7 @@ def corrupt_batch(schema: pa.Schema, source: str, position: int | None, reason: 
 
 
 def micros(time: float) -> int:
-    """Convert a time in seconds to an integer in microseconds."""
+    """Convert a time in seconds to whole microseconds."""
     return int(time * 1e6 + 0.5)
 
 
@@ -206,7 +207,8 @@ def _fitting(value: Any, kind: pa.DataType) -> Any:
 
 
 class Condition(NamedTuple):
-    """Condition on the values in ``column``, or its negation. Times are in microseconds since the epoch.
+    """A condition on the values of ``column``, or the opposite if ``negated`` is true. Times are in microseconds
+    since the epoch.
 
     ``test`` is ``=``, ``<``, ``<=``, ``>``, ``>=`` or ``in``. Strings also support ``starts with``, ``ends with`` and
     ``contains``. The test ``null`` has no ``value``. As in SQL, null satisfies only the test ``null``, and no negated
@@ -226,19 +228,20 @@ class Condition(NamedTuple):
 
 
 def may_pass(conditions: Iterable[Condition], known: Mapping[str, Any]) -> bool:
-    """Return whether rows with these values in some columns can satisfy the conditions. Ignore tests for null, as
-    most columns of a row that reports broken input are null."""
+    """Return whether rows with the values ``known``, a mapping from column to value, can satisfy the conditions.
+    Tests for null are ignored, because most columns of a row that reports broken input are null."""
     return all(
         test.test == "null" or test.column not in known or test.holds(known[test.column]) for test in conditions
     )
 
 
 class Projection:
-    """Selects columns of ``schema`` (by default all columns) in the rows of a table that satisfy all ``conditions``.
+    """Selects the rows of a table that satisfy all ``conditions``, and the columns of ``schema`` (default: all
+    columns).
 
     ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` lists the columns to compute, which are
-    the columns in the schema and in the conditions. Conditions apply only to scalar columns. ``protocol`` provides
-    the messages for decoding.
+    those of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides the
+    message definitions for decoding.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")

@@ -1,4 +1,4 @@
-"""Finds the tables of an earlier run in folders, and reads the origin of each.
+"""Finds the tables of an earlier run in folders, and reads the origin of each table.
 
 A table is a folder with Parquet files and a marker file that describes the table's origin. Reports on tables can thus
 start with the same description of the inputs as reports on captures and logs. A table is recognized by its marker and
@@ -37,7 +37,8 @@ _ALWAYS = {
 class Origin:
     """Origin of a table: a description of the ``inputs``, and the ``skipped`` files with reasons.
 
-    ``written`` is the time of the run, and empty if unknown. All tables of a run have the same time.
+    ``written`` is the time of the run, or an empty string if the time is unknown. All tables of a run have the same
+    time.
     """
 
     inputs: str = ""
@@ -45,13 +46,13 @@ class Origin:
     written: str = ""
 
     def marker(self) -> bytes:
-        """Return the contents of the marker as JSON bytes."""
+        """Return the contents of the marker file, encoded as JSON."""
         return json.dumps(asdict(self), indent=1).encode()
 
     @classmethod
     def read(cls, folder: Path) -> Origin | None:
-        """Return the origin in a folder's marker. Return an unknown origin for an empty marker, and ``None`` if the
-        folder contains no table marker."""
+        """Read the origin from the marker in a folder. An empty marker stands for an unknown origin. Return ``None``
+        if the folder does not contain the marker of a table."""
         try:
             with regular(folder / MARKER).open("rb") as file:
                 return cls.of(file.read(MAX_MARKER) or UNKNOWN.marker())
@@ -60,8 +61,8 @@ class Origin:
 
     @classmethod
     def of(cls, marker: bytes) -> Origin | None:
-        """Return the origin in a marker, or ``None`` if the marker is not from a table. Report folders have other
-        markers."""
+        """Return the origin in the contents of a marker. Return ``None`` if the marker does not belong to a table,
+        because folders of reports contain markers too."""
         try:
             found = json.loads(marker)
             skipped = tuple((str(path), str(reason)) for path, reason in found["skipped"])
@@ -75,8 +76,8 @@ UNKNOWN = Origin()
 
 @dataclass(frozen=True, slots=True)
 class StoredTable:
-    """A table of ``kind``, a key of :data:`SCHEMAS`. ``complete`` is true if the table has all columns of its
-    kind."""
+    """A table of an earlier run. ``kind`` is a key of :data:`SCHEMAS`. ``complete`` is true if the table has all
+    columns of its kind."""
 
     path: str
     kind: str
@@ -99,8 +100,8 @@ class StoredTable:
 
 
 def stored_tables(path: str) -> list[StoredTable]:
-    """Return the tables in a folder that reports can read. Subfolders are not searched. If the folder is itself a
-    table, return it and, for a table of clients, the table of problems next to it."""
+    """Return the folder's tables that reports can read. Tables in deeper folders are not returned. If the folder is
+    itself a table, return that table and, if it is a table of clients, the table of problems next to it."""
     folder = Path(path)
     if not folder.is_dir():
         return []
@@ -119,8 +120,8 @@ def of_clients(tables: Iterable[StoredTable]) -> tuple[StoredTable, ...]:
 
 
 def are_complete(tables: Iterable[StoredTable]) -> bool:
-    """Return whether tables also report unread input. This requires that they have all columns, and that each table
-    of clients comes with its table of problems."""
+    """Return whether the tables contain all information on unread input. Each table must have all columns of its
+    kind, and each table of clients must come with the table of problems of the same run."""
     tables = list(tables)
     with_problems = {table.run for table in tables if table.kind == "problems"}
     return all(table.complete and (table.kind != "clients" or table.run in with_problems) for table in tables)
@@ -132,7 +133,7 @@ def _tables_in(folder: Path) -> list[StoredTable]:
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the files of a table and its partitions, in a fixed order."""
+    """Return the files of a table, including those of its partitions, in a fixed order."""
     return list(_parquet_files(folder))
 
 

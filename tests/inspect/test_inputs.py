@@ -85,7 +85,7 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
         (
             "picture",
             b"\x89PNG\0\0\0",
-            "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's",
+            "unknown binary format: expected pcap, pcapng or a segment with Kafka's file name",
         ),
         ("a.log", b"[2026-01-02 12:00:00,000] INFO nothing of it\n", "no line looks like a broker log entry"),
         ("a.log", SERVER.replace(b"INFO", b"LATE"), "no line looks like a broker log entry"),
@@ -99,7 +99,7 @@ def test_the_kind_of_a_file(tmp_path: Path, name: str, content: bytes, kind: str
             b'the "mbean": "kafka.network:type=RequestMetrics"\n',
             "no line looks like a broker log entry",
         ),
-        ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a log segment named like Kafka's"),
+        ("7.index", b"\0\1", "unknown binary format: expected pcap, pcapng or a segment with Kafka's file name"),
         ("a.parquet", b"PAR1\0", "a Parquet file: to read a table that kwire wrote, specify its folder"),
         ("cut.gz", b"\x1f\x8b\xff\xff\xff\xff\xff\xff\xff\xff\xff", ""),
         ("cut.zst", zstandard.compress(b"x" * 999)[:4] + b"\xff" * 20, ""),

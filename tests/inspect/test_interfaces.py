@@ -439,7 +439,7 @@ def test_what_spark_sends_itself_is_not_captured_unasked(names: list[str], own: 
         (["--interface", LO], "Spark's own traffic is on"),
         (["--interface", LO, "--ports", "9092", "--once"], "--once cannot be used with --interface"),
         (["--interface", LO, "--ports", "9092", "--master", "spark://a:1"], "omit --master"),
-        (["--interface", LO, "--ports", "9092", "--for", "soon"], "must be a time, such as 90s"),
+        (["--interface", LO, "--ports", "9092", "--for", "soon"], "must be a duration, such as 90s"),
         (["--interface", LO, "--ports", "9092", "--disk", "much"], "must be a size"),
         ([".", "--interface", LO], "specify exactly one of"),
         ([], "specify exactly one of"),

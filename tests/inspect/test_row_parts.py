@@ -229,5 +229,5 @@ def test_each_reason_has_the_advice_of_its_beginning() -> None:
     assert advice(reasons.MISSING) == advice(f"{reasons.MISSING}: 3") != ""
     assert advice(f"x {reasons.MISSING}") == advice("") == advice(reasons.PARTIAL) == ""
     assert advice(reasons.TLS) == advice(f"{reasons.TLS}: {reasons.NO_SECRETS}") != advice(reasons.HTTP)
-    assert advice(reasons.HTTP) == "exclude such connections with --ports"
+    assert advice(reasons.HTTP) == "specify the broker ports with --ports to exclude these connections"
     assert advice(f"{reasons.NOT_READ}GRE") == "capture inside the tunnel, for example on the hosts themselves"

@@ -83,7 +83,7 @@ ONE_INPUT = "specify exactly one of FOLDER, --interface and --topic"
         (["-i", "a", "--master", "spark://b:7077"], "--interface captures on this machine: omit --master"),
         (["-i", "a", "--once"], "--once cannot be used with --interface: use --for to set how long to capture"),
         (["captures", "--owners", "o.csv"], "--owners needs --target"),
-        (["captures", "--for", "10"], "the option --for must be a time, such as 90s, 10m or 1h, not '10'"),
+        (["captures", "--for", "10"], "the option --for must be a duration, such as 90s, 10m or 1h, not '10'"),
         (["-i", "a", "--disk", "0"], "the option --disk must be a size of at least one byte"),
         (["captures", "--key-log", "missing"], "the key log missing cannot be read"),
         (["captures", "--protocol", "kwire_none"], "the option protocol must name a package that kwirec generated"),

@@ -26,7 +26,8 @@ from kwire_kafka.enums import (
 )
 
 SAME_LEADER = -2
-"""Value of ``leader`` in a PartitionChangeRecord for an unchanged leader. Null lists are also unchanged."""
+"""Value of ``leader`` in a PartitionChangeRecord for an unchanged leader. A null list in the record means that the
+list is unchanged."""
 _LISTS = ("isr", "replicas", "adding_replicas", "removing_replicas", "eligible_leader_replicas", "last_known_elr")
 
 Row = dict[str, Any]
@@ -72,7 +73,7 @@ class Cluster:
 
 
 class Topics(Cluster):
-    """One row per partition."""
+    """The topics of the cluster, with one row per partition."""
 
     def rows(self) -> Iterator[Row]:
         for id, name in self.names.items():

@@ -31,7 +31,7 @@ _NAMES = re.compile(
 
 @dataclass(slots=True)
 class Group:
-    """A group and its record values. For a classic group, all values are in ``metadata``."""
+    """A group and the values of its records. For a classic group, all values are in ``metadata``."""
 
     kind: str
     metadata: Any = None
@@ -168,7 +168,8 @@ def _classic_member(name: str, metadata: Any, member: Any) -> dict[str, Any]:
 
 
 def _embedded(member: Any) -> dict[str, Any]:
-    """Return the subscription and assignment, decoded from the embedded consumer protocol [KAFKA-WIRE 40]."""
+    """Return a classic member's subscription and assignment, decoded from the embedded consumer protocol
+    [KAFKA-WIRE 40]."""
     columns: dict[str, Any] = {}
     try:
         if member.subscription:

@@ -1,4 +1,4 @@
-"""Committed offsets and transactions."""
+"""Committed offsets of groups, and transactions of producers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _TIMES = range(253_402_300_800_000)
 
 
 def moment(milliseconds: int) -> datetime | None:
-    """Return a timestamp as a time, or ``None`` for -1 and for times after the year 9999."""
+    """Convert a timestamp in milliseconds to a time. Return ``None`` for negative timestamps and for times after the
+    year 9999."""
     return EPOCH + timedelta(milliseconds=milliseconds) if milliseconds in _TIMES else None
 
 
@@ -33,7 +34,7 @@ def state_name(states: type[ProtocolEnum], value: int) -> str:
 
 
 class CommittedOffsets(OffsetHistory[Logged]):
-    """The last offsets that each group of a partition committed."""
+    """The last committed offsets of each group in a partition of ``__consumer_offsets``."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         for (group, topic, partition), row in self.committed.items():

@@ -1,6 +1,7 @@
-"""Replays partitions of internal topics. Converts sorted RECORDS to the rows of a ``State``, or to skipped records.
+"""Replays partitions of internal topics. ``replay`` converts sorted RECORDS to the rows of a ``State``, and
+``undecodable_records`` returns the records that a replay skips.
 
-Accepts and yields Arrow batches, for use with ``DataFrame.mapInArrow``.
+Both functions accept and yield Arrow batches, as ``DataFrame.mapInArrow`` requires.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ def undecodable_records(
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records that a replay skips, with the columns of ``UNDECODABLE``.
 
-    They include records that were too large to read.
+    Records that were too large to read are also included.
     """
     for batch in batches:
         undecodable = [
@@ -127,8 +128,8 @@ def rows_of(batch: pa.RecordBatch, columns: Sequence[str] = COLUMNS) -> Iterator
 
 
 def logged(row: dict[str, Any], protocol: MessageRegistry = PROTOCOL) -> Logged:
-    """Return a row of RECORDS with its record decoded. If it cannot be decoded, no error is raised, and
-    ``record.reason`` says why."""
+    """Decode the record in a row of RECORDS. If the record cannot be decoded, ``record.reason`` of the result says
+    why, and no error is raised."""
     given = row["topic"], row["key"], row["value"]
     record = decode_record(protocol, *given, LIKE_KAFKA, control=row["control"], max_decoded=MAX_DECODED)
     return Logged(row["partition"], row["offset"], row["producer_id"], row["transactional"], record)

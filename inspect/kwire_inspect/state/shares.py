@@ -1,4 +1,4 @@
-"""The share coordinator's view of the progress of share groups in partitions, after loading [KIP-932]."""
+"""The progress of share groups in partitions, as the share coordinator sees it after loading its log [KIP-932]."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class ShareStates:
 
 
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
-    """Return batches without overlaps or offsets below ``start``. Merge adjacent batches in equal states.
+    """Return batches without overlaps or offsets below ``start``. Merge adjacent batches that have equal states.
 
     If batches overlap, the higher delivery count wins, then the higher delivery state. The coordinator's
-    ``PersisterStateBatchCombiner`` gives the same result, but merges slightly fewer adjacent batches.
+    ``PersisterStateBatchCombiner`` assigns the same states, but merges slightly fewer adjacent batches.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
     [(3, 4, 1, 0), (5, 15, 2, 0)]
