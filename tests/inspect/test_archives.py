@@ -167,7 +167,7 @@ def test_zips_with_what_is_not_supported(tmp_path: Path, sample: Path) -> None:
     found = find([path])
     assert not found
     reasons = {reason for _, reason in found.skipped}
-    assert reasons == {"unsupported zip compression: only deflate is supported"}
+    assert reasons == {"unsupported zip compression: compress the members with deflate"}
     data = bytearray(zipped(sample, zipfile.ZIP_STORED))
     streamed, encrypted = (bytearray(data) for _ in range(2))
     at = data.rfind(b"captures/a.pcap.gz") - 38  # its flags in the list of members
@@ -432,7 +432,7 @@ def patched(data: bytes, name: bytes, at: int, value: int) -> bytes:
 A_B = (("a", b"first"), ("b", b"second"))
 BIG = (("a", b"a" * 400), ("b", b"b" * 600))
 SPARSE = "a sparse file in a tar: pack it without --sparse"
-PACKED = "unsupported zip compression: only deflate is supported"
+PACKED = "unsupported zip compression: compress the members with deflate"
 
 
 @pytest.mark.parametrize(
@@ -551,7 +551,7 @@ def test_a_member_is_read_from_anywhere_and_not_past_its_end(data: bytes, monkey
     for asked in (made.opened, made.size):
         with pytest.raises(FileNotFoundError) as refused:
             asked("c")
-        assert refused.value.args == (2, "no such member of the archive")
+        assert refused.value.args == (2, "no such member in the archive")
         assert refused.value.filename == "c"
 
 
@@ -575,9 +575,9 @@ def test_the_lists_of_a_few_archives_are_kept_while_they_stay_the_same(monkeypat
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (errno.ENOSPC, "full in {} while decompressing: set TMPDIR to a folder with space"),
-        (errno.EDQUOT, "full in {} while decompressing: set TMPDIR to a folder with space"),
-        (errno.EFBIG, "full in {} while decompressing: set TMPDIR to a folder with space"),
+        (errno.ENOSPC, "full in {} while decompressing: set TMPDIR to a folder with more free space"),
+        (errno.EDQUOT, "full in {} while decompressing: set TMPDIR to a folder with more free space"),
+        (errno.EFBIG, "full in {} while decompressing: set TMPDIR to a folder with more free space"),
         (errno.EIO, "full"),
     ],
 )

@@ -179,7 +179,7 @@ def test_the_limit_is_that_of_all_bytes_of_a_file(
     else:
         with pytest.raises(DamagedStreamError) as refused:
             deque(chunks, maxlen=0)
-        assert str(refused.value) == f"decompressed to more than {ratio} times its size: decompress it yourself"
+        assert str(refused.value) == f"decompressed to more than {ratio} times its size: decompress the file yourself"
     plain = decompressed(io.BufferedReader(io.BytesIO(data)), believe=believe)
     assert b"".join(plain) == data
 

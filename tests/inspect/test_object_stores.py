@@ -337,7 +337,9 @@ def test_objects_that_vanish_are_rows_and_the_rest_is_read(store: Store) -> None
     assert len(found.captures) + len(found.request_logs) == 3
     told = [row for batch in read_batches("exchanges", found) for row in batch.to_pylist()]
     reasons = {row["source"]: row["problem"] for row in told if row["problem"]}
-    assert reasons == {f"s3://bucket/{name}": "cannot be read: the object is gone" for name in ("a.pcap", "b.log")}
+    assert reasons == {
+        f"s3://bucket/{name}": "cannot be read: the object no longer exists" for name in ("a.pcap", "b.log")
+    }
     assert sum(row["source"] == "s3://bucket/c.log" for row in told) == 50
 
 
@@ -347,7 +349,7 @@ def test_objects_that_vanish_before_their_type_is_known_are_skipped(store: Store
     fails(store, lambda request: request.key == "bucket/b.log", 404, "NoSuchKey")
     found = find(["s3://bucket"])
     assert found.request_logs == ("s3://bucket/a.log",)
-    assert found.skipped == (("s3://bucket/b.log", "the object is gone"),)
+    assert found.skipped == (("s3://bucket/b.log", "the object no longer exists"),)
     assert found.unreadable == {"s3://bucket/b.log"}
 
 
@@ -572,10 +574,10 @@ AZURE_OPTIONS = ("blob_storage_scheme", "blob_storage_authority", "dfs_storage_a
         ("AWS Error NO_SUCH_BUCKET during ListObjectsV2", "there is no such bucket"),
         ("NoSuchBucket", "there is no such bucket"),
         ("BucketNotFound", "there is no such bucket"),
-        ("AWS Error NO_SUCH_KEY during GetObject", "the object is gone"),
-        ("NoSuchKey", "the object is gone"),
-        ("RESOURCE_NOT_FOUND", "the object is gone"),
-        ("File /a.log does not exist", "the object is gone"),
+        ("AWS Error NO_SUCH_KEY during GetObject", "the object no longer exists"),
+        ("NoSuchKey", "the object no longer exists"),
+        ("RESOURCE_NOT_FOUND", "the object no longer exists"),
+        ("File /a.log does not exist", "the object no longer exists"),
         ("Unable to load libjvm: no", "hdfs needs Java: set JAVA_HOME"),
         (
             "Unable to load libhdfs: no",

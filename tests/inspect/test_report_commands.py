@@ -66,7 +66,9 @@ def test_an_earlier_run_without_clients_is_wrong_usage(
 ) -> None:
     command = ["readiness", str(log), "--target", "4.1.1", "--out", str(tmp_path / "out"), "-q"]
     assert run([*command, "--since", str(log)]) == 2
-    assert "no table clients here. Specify the --out of an earlier run" in " ".join(capsys.readouterr().err.split())
+    assert "this folder contains no table clients. Specify the --out of an earlier run" in " ".join(
+        capsys.readouterr().err.split()
+    )
 
 
 def test_another_address_of_the_guide_is_wrong_usage(

@@ -73,7 +73,7 @@ def stops(name: str, status: int, code: str, after: int = 6) -> Callable[[Reques
             "AccessDenied",
             "cannot be read: access is denied: check the credentials and their rights",
         ),
-        (404, "NoSuchKey", "cannot be read: the object is gone"),
+        (404, "NoSuchKey", "cannot be read: the object no longer exists"),
         (416, "InvalidRange", "cannot be read: the store answered 416: "),
         (501, "NotImplemented", "cannot be read: the store answered 501: "),
     ],
@@ -116,7 +116,7 @@ def test_an_archive_for_which_the_disk_has_no_room(store: Store, monkeypatch: py
     assert good["a.log"] == 50
     (told,) = reasons.values()
     assert told.startswith("No space left on device in ")
-    assert told.endswith(" while decompressing: set TMPDIR to a folder with space")
+    assert told.endswith(" while decompressing: set TMPDIR to a folder with more free space")
 
 
 def full_disk() -> BinaryIO:

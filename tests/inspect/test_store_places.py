@@ -220,7 +220,7 @@ def test_sizes_and_stamps_are_those_of_the_listing_or_of_now(store: Store) -> No
     for gone in (place("s3://box/d").stamp, place("s3://box/x").size):
         with pytest.raises(StoreError) as told:
             gone()
-        assert told.value.strerror == "the object is gone"
+        assert told.value.strerror == "the object no longer exists"
 
 
 def test_what_was_listed_is_kept_up_to_a_number(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

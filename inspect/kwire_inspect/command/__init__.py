@@ -1,7 +1,8 @@
 """The ``kwire`` commands that produce tables and reports. Each command is imported when it is called.
 
-Exit code 0 means success. 1 means that the report calls for action, for example because clients will break. 2 means
-a usage error, and 3 a failure. 4 means that the report calls for no action, but covers less than ``--min-coverage``.
+Exit code 0 means success. Exit code 1 means that the report calls for action, for example because clients will break.
+Exit code 2 means a usage error, and exit code 3 a failure. Exit code 4 means that the report calls for no action, but
+covers less of the input than ``--min-coverage`` requires.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class FailedError(click.ClickException):
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
-        self.exit_code = exit_code  # type: ignore[misc]  # click declares it for the class
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares a class attribute
 
     def show(self, file: IO[Any] | None = None) -> None:
         print("kwire:", "\n".join(visible(line, 1000) for line in self.message.split("\n")), file=file or sys.stderr)
@@ -60,7 +61,7 @@ class Command(click.Command):
 
 
 def describe_os_error(error: OSError) -> str:
-    """Return one line that names the operation that the operating system refused, and the file."""
+    """Return one line with the file and the reason that the operating system gave."""
     place = error.filename if isinstance(error.filename, str) and error.filename else ""
     reason = (error.strerror or str(error)).lower()
     if error.errno in (ENOSPC, EDQUOT):
@@ -72,7 +73,8 @@ def describe_os_error(error: OSError) -> str:
 def one_line(error: Exception) -> tuple[str, bool]:
     """Return an exception's message as one line for the terminal, and whether the exception is a usage error.
 
-    Spark's exceptions contain stack traces from Python and the JVM. The cause is the last error in them.
+    Spark's exceptions contain stack traces from Python and the JVM. The last error in these stack traces is the
+    cause.
     """
     if isinstance(error, UnknownReleaseError):
         return f"{error}; {TAKE_IN}", True

@@ -76,7 +76,8 @@ class Run:
 
     @property
     def pages(self) -> str:
-        """Folder for the report pages. It is local even if the tables are written to a cluster's file system."""
+        """Folder for the report pages. The folder is local even if the tables are written to a cluster's file
+        system."""
         return pages_in(self.out)
 
     @property
@@ -86,7 +87,7 @@ class Run:
 
     @property
     def error_codes(self) -> type[IntEnum]:
-        """Error codes of the same package, or Kafka's if the package has none."""
+        """Error codes of the package given by ``--protocol``, or Kafka's error codes if that package defines none."""
         try:
             found = import_module(f"{self.protocol.package}.errors")
         except ImportError:
@@ -95,7 +96,7 @@ class Run:
         return codes
 
     def releases(self, package: str | None) -> Releases:
-        """Return the releases that a generated package describes, by default the package of the messages."""
+        """Return the releases that ``package`` describes. The default is the package given by ``--protocol``."""
         from kwire_inspect.reports.release_support import releases_of
 
         return releases_of(package or self.protocol.package)
@@ -123,7 +124,7 @@ class Run:
         return Origin(str(self.inputs), self.inputs.skipped, datetime.now(UTC).isoformat())
 
     def clients(self, exchanges: Relation | None = None) -> Clients[Any]:
-        """Return the clients in all inputs. They are computed in one pass and cached."""
+        """Return the clients in all inputs. The result is computed in one pass and cached."""
         from kwire_inspect.stored import are_complete
         from kwire_inspect.tables.clients import REFUSAL_COLUMNS, clients
 
@@ -203,8 +204,8 @@ class Run:
 
 
 def _no_requests(inputs: Inputs, problems: Sequence[Problem]) -> OptionError:
-    """Return the error to raise for inputs without requests. Its message includes the first problem, with advice, if
-    any."""
+    """Return the error to raise for inputs without requests. The message includes the first problem, if there is one,
+    and advice on it."""
     if not problems:
         return OptionError(f"no requests found in {inputs}")
     hint = advice(reason := problems[0].reason)
@@ -218,8 +219,8 @@ def with_inputs(
 ) -> Callable[[Command], Command]:
     """Add the shared arguments and options to a command function, which receives them as a :class:`Run`.
 
-    ``stored`` lists the tables of an earlier run that the command can read. The first one is required. The others are
-    used only if they are from the same run.
+    ``stored`` lists the tables of an earlier run that the command can read. The first table is required. The other
+    tables are used only if they are from the same run.
     """
     parameters = (
         QUIET,
@@ -260,7 +261,7 @@ def with_inputs(
 
             options = {name: value for name in SOURCE_OPTIONS if (value := values.pop(name))}
             progress = Console(stderr=True, quiet=quiet)
-            Options(options).protocol()  # fail before reading anything
+            Options(options).protocol()  # report an unknown package before reading any input
             if "key_log" in options:
                 options["key_log"] = checked_key_log(options["key_log"])
             out = checked_output(out)
@@ -297,7 +298,9 @@ def only_writer(out: str) -> Iterator[None]:
         raise OptionError(f"{out}: cannot write here: {error.strerror}. Choose another folder with --out") from None
     with claimed(Path(out)) as is_ours:
         if is_ours is False:
-            raise OptionError(f"{out}: another kwire process is writing to this folder. Choose another with --out")
+            raise OptionError(
+                f"{out}: another kwire process is writing to this folder. Choose another folder with --out"
+            )
         try:
             yield
         finally:
@@ -333,7 +336,7 @@ def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: S
         if table.kind in wanted[1:] and (table.origin.written, Path(table.path).parent) in runs
     ]
     if len(others) < len(first) * len(wanted[1:]):
-        others = []  # a report on incomplete tables would miss rows of the first table
+        others = []  # otherwise, the report would miss rows of the first table
     tables = (*first, *(problems if wanted[0] == "clients" else ()), *others)
     skipped = dict.fromkeys(file for table in tables for file in (*table.origin.skipped, *inputs.skipped))
     return replace(inputs, tables=tables, skipped=(*skipped,), size=sum(table.size for table in tables))

@@ -31,8 +31,8 @@ AUTO, LOCAL, SPARK = ENGINES = "auto", "local", "spark"
 WORTH = 64 << 20
 """Number of input bytes that justify an additional process. Starting a process takes half a second."""
 BRIEF_LIMIT = 1 << 30
-"""Maximum size in bytes of inputs to read in a brief session. A session that reads only clients is always brief. See
-``spark_session``."""
+"""Maximum size of inputs, in bytes, for which a Spark session is started as ``brief``. Sessions that only count
+exchanges are always brief. See ``spark_session``."""
 PARQUET = "parquet"
 PACKAGES = {SPARK: "pyspark"}
 """Maps each engine from another package to the library that it requires."""
@@ -48,7 +48,7 @@ class Engine(Protocol):
         """Return columns of a table from :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        """Return the inputs' exchanges, counted for ``tables.clients``."""
+        """Count the exchanges of the inputs. ``tables.clients`` accepts the counts."""
 
     def cached(self, table: Relation) -> Relation:
         """Compute a table now and keep the result."""
@@ -56,8 +56,8 @@ class Engine(Protocol):
     def write(
         self, table: Any, schema: pa.Schema, folder: str, name: str, *, origin: Origin, by_date: bool = False
     ) -> Written:
-        """Write columns of a table of this engine to ``folder/name``. Only tables written ``by_date`` may
-        be large."""
+        """Write the columns in ``schema`` of a table of this engine to ``folder/name``. Only tables that are written
+        with ``by_date`` may be large."""
 
     def write_typed(self, table: Any, folder: str, typed: Mapping[str, Typed], *, origin: Origin) -> list[Written]:
         """Write one typed table per name, from the rows of a table that :meth:`write` returned.
@@ -82,9 +82,8 @@ class OtherEngine(Protocol):
 
     @staticmethod
     def checked_output(out: str) -> str:
-        """Return the engine's name for an output folder with a scheme.
-
-        Raises :class:`OptionError` if it is already clear that the engine cannot write there.
+        """Return the address of an output folder in the form that the engine requires. Raises :class:`OptionError` if
+        it is already clear that the engine cannot write to the folder.
         """
 
     def __call__(self, master: str | None, table_format: str, out: str, *, brief: bool) -> Engine: ...
@@ -98,7 +97,8 @@ def is_installed(name: str) -> bool:
 def other_engine(name: str, option: str) -> OtherEngine:
     """Return an engine of another package.
 
-    Raises :class:`OptionError` if it is not installed. The message names ``option``, which requires the engine.
+    Raises :class:`OptionError` if the engine is not installed. The message names ``option``, which requires the
+    engine.
     """
     from kwire_inspect.tables.relations import ENGINE_GROUP
 
@@ -110,9 +110,8 @@ def other_engine(name: str, option: str) -> OtherEngine:
 
 
 def checked_output(out: str) -> str:
-    """Return the engine's name for the folder given by ``--out``.
-
-    Raises :class:`OptionError` if it is already clear that the engine cannot write there.
+    """Return the folder given by ``--out`` in the form that the engine requires. Raises :class:`OptionError` if it is
+    already clear that the engine cannot write to the folder.
     """
     try:
         refuse_secrets(out)

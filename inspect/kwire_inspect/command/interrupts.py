@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 def forward_sigint_to_writer(paths: Sequence[str], progress: Console) -> Iterator[None]:
     """If standard input is among ``paths``, let the first SIGINT end only the process that writes to it.
 
-    This process then reads the remaining bytes and reports on them. A second SIGINT ends this process too.
+    After the first SIGINT, this process reads the remaining bytes and reports on them. A second SIGINT ends this
+    process too.
     """
     if STDIN not in paths or threading.current_thread() is not threading.main_thread():
         yield

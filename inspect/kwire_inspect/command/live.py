@@ -92,7 +92,7 @@ class LiveReport:
         return (report, uses, judgements) if self._stored() == (tables, files) else None
 
     def _stored(self) -> tuple[tuple[StoredTable, ...], list[tuple[str, int]]]:
-        """Return the current table, and its files with their modification times."""
+        """Return the stored tables, and their files with modification times."""
         from kwire_inspect.stored import stored_tables
 
         tables = tuple(stored_tables(str(Path(self.out, "clients"))))

@@ -15,7 +15,7 @@ TABLE_FORMAT = click.option(
     show_default=True,
     help="Format of the tables. Accepts any format that Spark can write.",
 )
-MASTER = click.option("--master", metavar="URL", help="Spark master. [default: all cores of this machine]")
+MASTER = click.option("--master", metavar="URL", help="URL of the Spark master. [default: all cores of this machine]")
 ENGINE = click.option(
     "--engine",
     type=click.Choice(ENGINES),
@@ -29,7 +29,9 @@ PROCESSES = click.option(
     metavar="NUMBER",
     help="Number of processes of --engine local. [default: up to one per processor, depending on the input size]",
 )
-PORTS = click.option("--ports", metavar="PORTS", help="Broker ports, such as 9092,19092. Other ports are ignored.")
+PORTS = click.option(
+    "--ports", metavar="PORTS", help="Broker ports, such as 9092,19092. Traffic on other ports is ignored."
+)
 KEY_LOG = click.option(
     "--key-log",
     metavar="FILE",
@@ -59,7 +61,7 @@ GUIDE = click.option(
     metavar="URL",
     default="",
     callback=_guide_base,
-    help="Address of the protocol guide (`kwirec guide`) that the page links to.",
+    help="Address of the protocol guide (`kwirec guide`) to which the report page links.",
 )
 FORMAT = click.option(
     "--format",

@@ -125,7 +125,9 @@ def clients_report(rows: Sequence[Row], more: int) -> Report:
 @click.option("--target-config", metavar="FILE", help="Client properties file, for a target broker with TLS or SASL.")
 @OWNERS
 @click.option(
-    "--since", metavar="DIR", help="Output directory of an earlier run, or its table clients. Reports what changed."
+    "--since",
+    metavar="DIR",
+    help="Output directory of an earlier run, or its table clients. Reports the changes since that run.",
 )
 @RELEASES
 @GUIDE
@@ -141,10 +143,10 @@ def readiness(
     guide_url: str,
     form: str,
 ) -> int:
-    """Report clients that use versions which a release or a broker refuses.
+    """Report clients that use API versions which a release or a broker refuses.
 
     The exit code is 0 if no client is refused, 1 if any client is refused, 2 for a usage error and 3 for a failure.
-    It is 4 if no client is refused, but less than --min-coverage was read.
+    The exit code is 4 if no client is refused, but less of the input was read than --min-coverage requires.
     """
     from kwire_inspect.reports.owners import Owners
     from kwire_inspect.reports.readiness import readiness as make_report
@@ -154,7 +156,7 @@ def readiness(
     known = run.releases(releases)
     for warning in warnings(targets, target_config):
         click.echo(f"kwire: warning: {visible(warning)}", err=True)
-    found = find_targets(targets, target_config, known)  # fail before reading anything
+    found = find_targets(targets, target_config, known)  # report an unknown target before reading any input
     whose = Owners.read(owners) if owners else None
     before = _earlier(run, since) if since else None
     doing = f"Comparing with {listed([release.name for release in found])}"
@@ -173,7 +175,9 @@ def _earlier(run: Run, path: str) -> Clients[Any]:
 
     tables = tuple(table for table in find([path]).tables if table.kind == "clients")
     if not tables:
-        raise OptionError(f"--since {path}: no table clients here. Specify the --out of an earlier run")
+        raise OptionError(
+            f"--since {path}: this folder contains no table clients. Specify the --out of an earlier run"
+        )
     return clients(run.engine.read("clients", Inputs(tables=tables), (), {}))
 
 
@@ -206,7 +210,7 @@ def _publish(
     form: str,
     exchanges: Relation | None = None,
 ) -> int:
-    """Create and publish a report on clients, and write its tables."""
+    """Create and publish a report on clients, and write the tables ``clients`` and ``problems``."""
     seen = run.clients(exchanges)
     run.check_requests(seen)
     with run.step(doing):
@@ -267,7 +271,8 @@ def offsets(run: Run, form: str) -> int:
 
 
 def last_segments(paths: tuple[str, ...]) -> list[LogSegment]:
-    """Return the last segment of each partition in each folder. It contains the log end. Skip internal topics."""
+    """Return the last segment of each partition in each folder, except for internal topics. The log ends in this
+    segment."""
     from kwire_inspect.segments import Selection, segment_files
     from kwire_inspect.tables.groups import INTERNAL
 

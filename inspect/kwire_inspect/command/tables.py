@@ -1,4 +1,4 @@
-"""``kwire tables`` writes everything as tables for queries."""
+"""The command ``kwire tables``, which writes all decoded input as tables for queries."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kwire_inspect.storage import standard_input
 
 
 @click.command(cls=Command)
-@click.option("--raw", is_flag=True, help="Keep the raw bytes of frames.")
+@click.option("--raw", is_flag=True, help="Include the raw bytes of frames.")
 @click.option("--topics", default="__*", show_default=True, help="Topics to read, e.g. 'orders*,!*-changelog'.")
 @with_inputs("Output directory. Replaces tables of the same name.")
 def tables(run: Run, raw: bool, topics: str) -> int:
@@ -25,7 +25,7 @@ def tables(run: Run, raw: bool, topics: str) -> int:
 
     run.options["topics"] = topics
     if run.inputs.has_standard_input:
-        standard_input().keep()  # several tables are read from it
+        standard_input().keep()  # several tables are read from standard input
     written = Tables(run, raw)
     seen, broken = written.clients(), written.broken_records()
     table = Table("written", "Tables", rows=tuple(written.rows), empty="None.").with_columns("table", "rows", "path")

@@ -1,4 +1,5 @@
-"""The tables that ``kwire tables`` writes. Later steps read them back, so the inputs are decoded only once."""
+"""The tables that ``kwire tables`` writes. Later steps read the written tables, so that the inputs are decoded only
+once."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ PLACE = pa.schema([RECORDS.field(name) for name in ("source", "position", "probl
 
 
 class Tables:
-    """Writes the tables of a run: raw rows, topic names, and one table per API and record kind."""
+    """Writes the tables of a run: rows of the inputs, topic names, and one table per API and kind of record."""
 
     def __init__(self, run: Run, raw: bool) -> None:
         self.rows: list[tuple[Cell, ...]] = []
@@ -62,7 +63,7 @@ class Tables:
         return clients(*written, origin=self._run.origin)
 
     def broken_records(self) -> list[Problem]:
-        """Return the reasons and places of broken records. The table ``problems`` does not contain them."""
+        """Return the problems of broken records, which the table ``problems`` does not contain."""
         with self._run.step("Looking for broken input"):
             corrupt = "problem IS NOT NULL"
             return problems_of(

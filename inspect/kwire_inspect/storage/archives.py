@@ -1,8 +1,8 @@
 """Reads members of tar and zip archives in place.
 
-Members of an uncompressed tar are read directly from its file. A compressed tar is decompressed into an unnamed
-temporary file first. Member names are never used as local paths. The number of members, the decompressed size and
-the memory for headers are limited.
+Members of an uncompressed tar are read directly from its file. A compressed tar is first decompressed into an unnamed
+temporary file. Member names are never used as local paths. The number of members, the decompressed size and the
+memory for headers are limited.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ MAX_MEMBERS = 65_536
 MAX_BYTES = 4 << 30
 """Maximum decompressed size of an archive in bytes."""
 MAX_ZEROS = 64 << 30
-"""Maximum number of zero bytes in a decompressed archive. They need no disk space, and index files that Kafka
-preallocates contain many."""
+"""Maximum number of zero bytes in a decompressed archive. Zero bytes need no disk space, and the index files that
+Kafka preallocates contain many of them."""
 MAX_HEADER = 1 << 20
-"""Maximum size of a tar header in bytes. Headers are read into memory, and may claim any size."""
+"""Maximum size of a tar header in bytes. A header is read into memory, and may declare any size."""
 MAX_LIST = 32 << 20
 """Maximum size of a zip's central directory in bytes."""
 BUFFER = 1 << 17
@@ -59,7 +59,7 @@ class _TooManyError(Exception):
 class Archive:
     """An archive and its list of members.
 
-    ``problem`` explains why the list is incomplete, and is empty if it is complete. ``skipped`` maps each
+    ``problem`` explains why the list is incomplete, and is empty if the list is complete. ``skipped`` maps each
     unreadable member to the reason.
     """
 
@@ -76,7 +76,7 @@ class Archive:
     def size(self, member: str) -> int:
         """Return the size of a member in bytes."""
         if member not in self.sizes:
-            raise FileNotFoundError(2, "no such member of the archive", member)
+            raise FileNotFoundError(2, "no such member in the archive", member)
         return self.sizes[member]
 
     def take(self, name: str, size: int, open_it: Open, reason: str = "") -> bool:
@@ -85,7 +85,7 @@ class Archive:
         if len(self.members) + len(self.skipped) >= MAX_MEMBERS:
             self.problem = str(_TooManyError())
             return False
-        name = "/".join(part for part in name.split("/") if part not in ("", "."))  # normalised like a path
+        name = "/".join(part for part in name.split("/") if part not in ("", "."))  # normalized like a path
         self.members.pop(name, None)
         self.skipped.pop(name, None)
         if reason:
@@ -100,9 +100,8 @@ MAX_KNOWN = 4
 
 
 def archive(name: str, stamp: str, open_it: Open) -> Archive:
-    """Return the archive in the file that ``open_it`` opens. Raise ``OSError`` if it cannot be opened.
-
-    The lists of members of the last few archives are cached. A different ``stamp`` invalidates the cache entry.
+    """Return the archive in the file that ``open_it`` opens. Raise ``OSError`` if the file cannot be opened. The
+    member lists of the last few archives are cached. A different ``stamp`` invalidates the cache entry.
     """
     if name not in _known or _known[name][0] != stamp:
         _known.pop(name, None)
@@ -113,8 +112,8 @@ def archive(name: str, stamp: str, open_it: Open) -> Archive:
 
 
 def _read(file: BinaryIO) -> Archive:
-    """Return the archive in a file. The archive keeps the file open, or a temporary file with the decompressed
-    content."""
+    """Return the archive in a file. The archive keeps this file, or a temporary file with the decompressed content,
+    open."""
     found = Archive()
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
     if start.startswith(ZIP):
@@ -128,7 +127,7 @@ def _read(file: BinaryIO) -> Archive:
             except OSError as error:
                 if error.errno in FULL:
                     place = f"{error.strerror} in {gettempdir()} while decompressing"
-                    reason = f"{place}: set TMPDIR to a folder with space"
+                    reason = f"{place}: set TMPDIR to a folder with more free space"
                     raise OSError(error.errno, reason) from None
                 raise
     _read_tar(file, found)
@@ -175,7 +174,7 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     for _ in range(MAX_MEMBERS):
         if (member := tar.next()) is None:
             return
-        tar.members = []  # type: ignore[attr-defined]  # it would keep them all
+        tar.members = []  # type: ignore[attr-defined]  # tarfile would keep all members
         if member.size < 0 or tar.offset <= member.offset:  # otherwise the same header would be read again
             raise tarfile.ReadError(f"a member of {member.size} bytes at byte {member.offset}")
         yield member
@@ -184,7 +183,7 @@ def _headers(tar: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
 
 
 def _after_members(file: BinaryIO, at: int) -> str:
-    """Return a description of the problem after the last header, or an empty string.
+    """Return the problem with the data after the last member, or an empty string.
 
     An archive must end with a block of zeros, but ``tarfile`` does not check this.
     """
@@ -205,7 +204,7 @@ def _read_zip(file: BinaryIO, found: Archive) -> None:
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error) as error:
         found.problem = f"damaged zip: {error}"
         return
-    limited.most = MAX_BYTES  # seeking forward in a member reads the bytes it skips
+    limited.most = MAX_BYTES  # a forward seek in a member reads the skipped bytes
     members = [member for member in packed.infolist() if not member.is_dir()]
     if sum(member.file_size for member in members) > MAX_BYTES:
         found.problem = f"more than {MAX_BYTES >> 30} GiB: unpack the archive"
@@ -215,7 +214,7 @@ def _read_zip(file: BinaryIO, found: Archive) -> None:
         if member.flag_bits & 1:
             reason = "encrypted"
         elif member.compress_type not in KNOWN:
-            reason = "unsupported zip compression: only deflate is supported"
+            reason = "unsupported zip compression: compress the members with deflate"
         if not found.take(member.filename, member.file_size, partial(_unzipped, packed, member), reason):
             return
 
@@ -258,7 +257,8 @@ class _Limited(io.RawIOBase):
 
 
 class _LimitedList(_Limited):
-    """A zip file that also limits the number of members, because each needs more memory than its directory entry."""
+    """A zip file that also limits the number of members, because each member needs more memory than its directory
+    entry."""
 
     def read(self, size: int = -1) -> bytes:
         data = super().read(size)

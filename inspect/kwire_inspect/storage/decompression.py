@@ -13,7 +13,7 @@ from itertools import islice
 from typing import BinaryIO, cast
 
 CHUNK = 1 << 17
-"""Number of bytes to read at a time, few enough to stay in a core's cache while they are processed."""
+"""Number of bytes to read at a time. A chunk of this size stays in the cache of a CPU core while it is processed."""
 GZIP = b"\x1f\x8b"
 ZSTD = b"\x28\xb5\x2f\xfd"
 BZIP2 = re.compile(rb"BZh[1-9][1\x17]")
@@ -24,14 +24,14 @@ SKIPPABLE = b"\x2a\x4d\x18"
 HEAD = 6
 """Number of bytes needed to identify the format."""
 STEP = 1 << 8
-"""Number of zstd bytes to decompress at a time. They expand to at most 8 MB, since a block is at least 4 bytes."""
+"""Number of zstd bytes to decompress at a time. They contain at most 64 blocks, which expand to at most 8 MB."""
 SMALL_STEP = 1 << 12
 """Number of bytes to read from Arrow at a time. If reading fails, at most this many bytes are lost."""
 MAX_FREE = 1 << 26
 """Decompressed size in bytes that is always allowed, however small the file."""
 MAX_RATIO = 200
-"""Maximum compression ratio of larger files. ``zstd -19`` compresses a request log of heartbeats by a factor of 54,
-and a capture of heartbeats by a factor of 7."""
+"""Maximum compression ratio of files that decompress to more than ``MAX_FREE`` bytes. ``zstd -19`` compresses a
+request log of heartbeats by a factor of 54, and a capture of heartbeats by a factor of 7."""
 MAX_WINDOW = 1 << 27
 """Maximum window size for zstd and maximum memory for xz, in bytes. The zstd command has the same default."""
 
@@ -41,11 +41,9 @@ class DamagedStreamError(Exception):
 
 
 def decompressed(file: BinaryIO, *, believe: bool = True) -> Generator[bytes, None, None]:
-    """Yield the bytes of a file in chunks of about 128 KB, and of at most 8 MB. Decompress them if the first bytes
-    match a format.
-
-    Unless ``believe`` is set, the output is limited to ``MAX_RATIO`` times the size of the file. Raises
-    ``DamagedStreamError`` after the last bytes that could be decompressed.
+    """Yield the bytes of a file in chunks of about 128 KB, and of at most 8 MB. Decompress the file if its first
+    bytes match a known format. Unless ``believe`` is true, the compression ratio of large files is limited to
+    ``MAX_RATIO``. Raises ``DamagedStreamError`` after the last bytes that could be decompressed.
     """
     start = file.peek(HEAD)[:HEAD]  # type: ignore[attr-defined]
     reads = next((reads for reads, known in _FORMATS if known(start)), None)
@@ -69,13 +67,15 @@ class _Counted(io.RawIOBase):
 
 
 def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield the decompressed bytes. Raise ``DamagedStreamError`` if they exceed both ``MAX_FREE`` and ``MAX_RATIO``
-    times the bytes read."""
+    """Yield the decompressed bytes. Raise ``DamagedStreamError`` if their number exceeds both ``MAX_FREE`` and
+    ``MAX_RATIO`` times the number of compressed bytes."""
     counted, size = _Counted(file), 0
     for chunk in reads(cast(BinaryIO, counted)):
         size += len(chunk)
         if size > max(MAX_FREE, counted.count * MAX_RATIO):
-            raise DamagedStreamError(f"decompressed to more than {MAX_RATIO} times its size: decompress it yourself")
+            raise DamagedStreamError(
+                f"decompressed to more than {MAX_RATIO} times its size: decompress the file yourself"
+            )
         yield chunk
 
 
@@ -90,7 +90,8 @@ def _plain(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the data of all members of a gzip file. Zeros after the last member are padding, as for gzip itself."""
+    """Yield the data of all members of a gzip file. Zeros after the last member are ignored as padding, as in gzip
+    itself."""
     rest = b""
     while rest := _after_padding(file, rest):
         member = zlib.decompressobj(wbits=31)
@@ -112,7 +113,8 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _after_padding(file: BinaryIO, rest: bytes) -> bytes:
-    """Return ``rest`` or the next bytes of the file, without zeros before them. Return no bytes at the end."""
+    """Return ``rest`` without leading zeros. If nothing else is left of ``rest``, return the next bytes of the file
+    without leading zeros, or no bytes at its end."""
     while not (rest := rest.lstrip(b"\0")) and (rest := file.read(CHUNK)):
         pass
     return rest
@@ -153,7 +155,7 @@ def _bunzipped(file: BinaryIO) -> Iterator[bytes]:
 
 
 def _unxz(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the data of all streams of an xz file. Zeros after a stream are padding."""
+    """Yield the data of all streams of an xz file. Zeros after a stream are ignored as padding."""
     yield from _streams(file, "xz", lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MAX_WINDOW))
 
 

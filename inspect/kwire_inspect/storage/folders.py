@@ -19,7 +19,7 @@ def private_folder(path: str | Path) -> Path:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[bool | None]:
-    """Claim a folder for the duration of a ``with`` block. Yield false if another process or block holds it.
+    """Claim a folder for the duration of a ``with`` block. Yield false if another process or block holds the folder.
 
     Yield ``None`` if the operating system or file system cannot lock folders.
     """

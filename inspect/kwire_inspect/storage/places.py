@@ -1,4 +1,4 @@
-"""Opens inputs by name, with a class for each kind of place.
+"""Opens inputs by name, with a class for each type of location.
 
 =====================  ==========================================================================
 ``captures/a.pcap``    a local file or folder
@@ -45,8 +45,8 @@ class LocalPlace:
         """Open a file for reading and seeking, at its beginning.
 
         Raises ``OSError`` if the file cannot be opened, or is a pipe, socket or device. With ``peek``, only the
-        beginning of standard input is readable, and it can be read again afterwards. An error is raised if an
-        object's ``listed_stamp`` is not ``expected``.
+        beginning of standard input is readable, and the next reader can read it again. With ``expected``, an object
+        in a store raises an error if it has a different stamp.
         """
         return regular(self.name).open("rb")
 
@@ -85,7 +85,7 @@ class LocalPlace:
         if Path(self.name).exists():
             yield from _within(Path(self.name)) if self.is_folder() else [_unmistakable(Path(self.name), self.name)]
             return
-        refuse_secrets(self.name)  # later messages would contain the secret
+        refuse_secrets(self.name)  # because later messages would contain the secret
         if not GLOB.search(self.name):
             raise FileNotFoundError(f"{self.name}: no such file or folder")
         matches = sorted(_matches(self.name))
@@ -154,8 +154,8 @@ class MemberPlace(LocalPlace):
             yield from (self._named(member) for member in self._archive.members)
 
     def skipped(self) -> dict[str, str]:
-        """Return the reason for each member that cannot be read, by input name. If the list of members is incomplete,
-        include the archive itself."""
+        """Return a mapping from the input name of each unreadable member to the reason. If the list of members is
+        incomplete, include the archive itself."""
         found = self._archive
         reasons = {self._named(member): reason for member, reason in found.skipped.items()}
         return reasons | ({self._outer.name: found.problem} if found.problem else {})
@@ -179,8 +179,8 @@ Place: TypeAlias = LocalPlace | RemotePlace
 
 
 def place(name: str) -> Place:
-    """Return the place that a name refers to. Raise ``ValueError`` if an address contains a secret, since tables show
-    names."""
+    """Return the location that a name refers to. Raise ``ValueError`` if an address contains a secret, because tables
+    show the names of inputs."""
     if name == STDIN:
         return StandardInputPlace(name)
     if SCHEME.fullmatch(name):
@@ -219,8 +219,8 @@ def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
     """Yield the files below a folder. Folder names may start with ``_``, because Kafka's internal topics have such
     names.
 
-    A folder that cannot be listed is yielded as a file, so that opening it reports the error. Links may form
-    cycles, so a link to a folder that contains it, or to a folder in ``followed``, is skipped.
+    A folder that cannot be listed is yielded as a file, so that opening it reports the error. To avoid cycles, a link
+    is skipped if it leads to a folder that contains the link, or to a folder in ``followed``.
     """
     followed = set() if followed is None else followed
     try:
@@ -279,7 +279,7 @@ def absolute(path: str) -> str:
 
 
 def written(path: Path) -> str:
-    """Return the input name that was converted to this path. The conversion merges the two slashes of an address.
+    """Return the input name from which this path was made. ``Path`` merges the two slashes of an address.
 
     File names that look like an address become absolute, so that a folder is never mistaken for a store.
     """
@@ -293,8 +293,8 @@ def is_remote(path: str) -> bool:
 
 
 def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Made]:
-    """Return a function's results for all inputs. Objects are read concurrently, since most of the time is spent
-    waiting."""
+    """Return a function's results for all inputs. Objects in stores are read concurrently, because most of the time
+    is spent waiting for the store."""
     if sum(isinstance(place(path), RemotePlace) for path in paths) < 2:
         return [function(path) for path in paths]
     with ThreadPoolExecutor(AT_ONCE) as threads:
@@ -304,7 +304,7 @@ def map_inputs(function: Callable[[str], Made], paths: Sequence[str]) -> list[Ma
 class Window:
     """A sliding window over a stream. ``buffer`` starts at offset ``base`` of the decompressed stream.
 
-    With ``peek``, only the beginning of standard input is visible, and all of it remains available to another reader.
+    With ``peek``, only the beginning of standard input is visible, and the next reader starts at the beginning again.
     """
 
     __slots__ = ("_chunks", "base", "buffer")
@@ -315,9 +315,11 @@ class Window:
         self._chunks = _chunks(path, peek)
 
     def advance(self, at: int) -> bool:
-        """Drop the data before ``at`` and append more. Return false at the end of the stream.
+        """Drop the data before index ``at`` of the buffer, and append the next chunk. Return false at the end of the
+        stream.
 
-        Raises ``OSError`` if reading fails, or ``DamagedStreamError`` if decompression fails. Neither drops any data.
+        Raises ``OSError`` if reading fails, or ``DamagedStreamError`` if decompression fails. An error leaves the
+        buffer unchanged.
         """
         chunk = next(self._chunks, None)
         if chunk is None:
@@ -352,7 +354,8 @@ class StandardInput:
         self._keeps = self._ended = False
 
     def keep(self) -> None:
-        """Keep all bytes for later readers. Call it before any reader reads past the first ``PEEK`` bytes."""
+        """Keep all bytes for later readers. Call this method before any reader reads past the first ``PEEK``
+        bytes."""
         self._keeps = True
 
     def opened(self, peek: bool = False) -> BinaryIO:
@@ -383,7 +386,8 @@ class StandardInput:
 
 
 class _FromStart(io.RawIOBase):
-    """A reader with its own position, limited to the first ``limit`` bytes."""
+    """A reader of standard input with its own position. If ``limit`` is set, only the first ``limit`` bytes are
+    readable."""
 
     def __init__(self, source: StandardInput, limit: int | None) -> None:
         self._source = source

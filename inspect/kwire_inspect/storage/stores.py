@@ -2,8 +2,9 @@
 
 Arrow's libraries read ``s3``, ``gs``, ``abfss`` and ``hdfs``. ``fsspec`` reads other addresses if it is installed.
 
-Objects are requested in parts, as needed. The only object written is a probe for ``--out``. Each library finds
-credentials in its usual places: environment variables, configuration files and the machine's role.
+Objects are requested in parts, as needed. The only object that this module writes is a probe that tests write access
+to ``--out``. Each library finds credentials in its usual places: environment variables, configuration files and the
+machine's role.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ MASKED = "…"
 PEEKED, REQUESTED = 1 << 18, 1 << 22
 """Number of bytes per request when detecting an object's type, and when reading the object."""
 MAX_LISTED = 1_000_000
-"""Maximum number of objects whose sizes are remembered."""
+"""Maximum number of objects whose sizes are cached."""
 MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
 """Maximum duration of a listing in seconds, and maximum growth in process memory during a listing in bytes."""
 LOOKS_EVERY = 0.2
-"""Seconds between checks of these limits."""
+"""Seconds between checks whether a listing exceeds these limits."""
 ENDLESS = "the list of objects is too long or endless: specify a folder or a pattern with fewer objects"
 CHANGED = "the object changed while it was read: read it again"
 S3 = frozenset({"s3", "s3a", "s3n"})
@@ -55,7 +56,7 @@ WEB = frozenset({"http", "https"})
 UNNOTICED = GOOGLE | AZURE
 """Schemes whose Arrow libraries do not detect that a store sent a whole object instead of the requested part."""
 CONNECTION_STRING = "AZURE_STORAGE_CONNECTION_STRING"
-REFUSED = "Hadoop could not reach it or refused access: see the messages above"
+REFUSED = "Hadoop could not reach the cluster or was refused access: see the messages above"
 WHOLE = "the store ignores range requests: download the object, or pipe it to standard input"
 
 _REASONS = (
@@ -69,7 +70,7 @@ _REASONS = (
      r"|PERMISSION_DENIED|[Pp]ermission denied",
      "access is denied: check the credentials and their rights"),
     (r"NO_SUCH_BUCKET|NoSuchBucket|BucketNotFound", "there is no such bucket"),
-    (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object is gone"),
+    (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object no longer exists"),
     (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),
     (r"Unable to load libhdfs",
      "hdfs needs libhdfs.so from a Hadoop installation: set HADOOP_HOME or ARROW_LIBHDFS_DIR"),
@@ -126,11 +127,12 @@ class RemotePlace:
                     self._list(self.key)  # the response may explain the error
                 raise
         if self.scheme in HADOOP and not found.type.value and not self._system.get_file_info("/").type.value:
-            raise StoreError(self.name, REFUSED)  # the store does not have the path, not even as the root
+            raise StoreError(self.name, REFUSED)  # a root always exists, so the cluster was not reached
         return found
 
     def size(self) -> int:
-        """Return the size in bytes from the last listing of the object. If it was never listed, ask the store."""
+        """Return the size in bytes from the last listing of the object. If the object was never listed, ask the
+        store."""
         known = _listed.get(self.name)
         return int((known or self._present()).size or 0)
 
@@ -146,7 +148,7 @@ class RemotePlace:
         return str(self.info().type.name) == "Directory"
 
     def opened(self, peek: bool = False, expected: str = "") -> BinaryIO:
-        """Open a file that requests its bytes when they are read.
+        """Open a file object that requests bytes from the store as they are read.
 
         Raises ``StoreError`` if the object's stamp is not ``expected``, or changes while the object is read. With
         ``peek``, changes are not detected.
@@ -199,7 +201,7 @@ class RemotePlace:
         return [found.base_name for found in self._list(self.key.rpartition("/")[0])]
 
     def _check_parts(self, file: Any) -> None:
-        """Raise ``StoreError`` if the store returns the first byte when asked for the second."""
+        """Raise ``StoreError`` if the store ignores the offset of a range request."""
         beginning = file.read(64)
         if len(set(beginning)) > 1:
             file.seek(1)
@@ -211,7 +213,7 @@ class RemotePlace:
     def _present(self) -> FileInfo:
         found = self.info()
         if not found.type.value:
-            raise StoreError(self.name, "the object is gone")
+            raise StoreError(self.name, "the object no longer exists")
         return found
 
     def _within(self, key: str, is_file: bool) -> list[str]:
@@ -247,7 +249,7 @@ class RemotePlace:
     def _folders(self, folder: str, *, recursive: bool = False) -> Folders:
         """Return the keys in a folder and, with ``recursive``, in all folders below it.
 
-        Google Cloud Storage lists only objects, so its folders are derived from the keys below.
+        Google Cloud Storage lists only objects, so its folders are derived from the keys of the objects.
         """
         found: Folders = {folder: set()}
         for one in self._list(folder, recursive=recursive or self.scheme in GOOGLE):
@@ -344,8 +346,8 @@ class _Requests(io.RawIOBase):
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
     """Return the result of a listing. Raise ``StoreError`` if it exceeds a limit.
 
-    A library requests pages as long as the store announces more, and cannot be interrupted. If a limit is exceeded,
-    its thread runs until the process exits.
+    A library keeps requesting pages while the store announces more pages, and cannot be interrupted. If a limit is
+    exceeded, the thread of the library runs until the process exits.
     """
     made: Future[list[FileInfo]] = Future()
 
@@ -374,14 +376,15 @@ def _peak() -> int:
 
 
 def _stamp(found: FileInfo) -> str:
-    """Return a stamp of the size in bytes and the modification time in whole seconds. Some stores list more precise
-    times than they report for an object."""
+    """Return a stamp made of the size in bytes and the modification time in whole seconds. Some stores list more
+    precise times than they report for an object."""
     seconds = None if found.mtime_ns is None else found.mtime_ns // 1_000_000_000
     return f"{found.size} {seconds}"
 
 
 def _same(listed: str, described: str) -> bool:
-    """Return whether two stamps describe the same state. Some stores update the listed time a moment later."""
+    """Return whether two stamps describe the same state of an object. Their times may differ by a second, because
+    some stores update the listed time a moment later."""
     (size, then), (now_size, now) = listed.split(), described.split()
     apart = abs(int(now) - int(then)) if then.isdecimal() and now.isdecimal() else int(now != then)
     return size == now_size and apart <= 1
@@ -403,7 +406,9 @@ def file_system(scheme: str, authority: str) -> tuple[FileSystem, str]:
     try:
         from fsspec.core import url_to_fs  # type: ignore[import-not-found]
     except ImportError:
-        raise StoreError(root, f"{scheme}: needs fsspec: pip install fsspec{' aiohttp' * (scheme in WEB)}") from None
+        raise StoreError(
+            root, f"{scheme} addresses need fsspec: pip install fsspec{' aiohttp' * (scheme in WEB)}"
+        ) from None
     found, path = url_to_fs(root)
     return PyFileSystem(FSSpecHandler(found)), path.rstrip("/")
 
@@ -430,7 +435,7 @@ def connected(authority: str) -> FileSystem | None:
         return None
     host = f"{name}.blob.{given.get('EndpointSuffix', 'core.windows.net')}"
     address = urlsplit(given.get("BlobEndpoint") or f"{given.get('DefaultEndpointsProtocol', 'https')}://{host}")
-    blob = address.netloc.removeprefix(name)  # contains a dot, or is a host that expects the account in the path
+    blob = address.netloc.removeprefix(name)  # starts with a dot, or is a host that expects the account in the path
     secrets = {"account_key": given.get("AccountKey"), "sas_token": given.get("SharedAccessSignature")}
     return AzureFileSystem(
         name,
@@ -451,7 +456,7 @@ def from_uri(address: str) -> tuple[FileSystem, str]:
 
 
 def refuse_secrets(name: str) -> None:
-    """Raise ``ValueError`` for an address that contains a password or token. The message does not repeat it.
+    """Raise ``ValueError`` for an address that contains a password or token. The message does not repeat the secret.
 
     A ``?`` in an object key may be a wildcard, unless an ``=`` follows.
     """
