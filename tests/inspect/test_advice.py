@@ -159,7 +159,8 @@ def test_the_report_ends_in_advice() -> None:
     table = report.table("advice")
     texts = dict(zip(table.column("examples"), table.column("advice"), strict=True))
     assert texts[("a",)] == "Upgrade librdkafka 1.0.0 to 1.8.2 or newer."
-    assert str(texts[("b",)]).startswith("Change the settings of librdkafka 2.8.0, which supports newer versions: ")
+    newer = "Change the settings of librdkafka 2.8.0, which supports newer API versions: "
+    assert str(texts[("b",)]).startswith(newer)
     assert str(texts[("c",)]).startswith(
         "The library is unknown. Ask the owner. These library versions and newer ones work with 4.1.1: "
     )
@@ -202,9 +203,9 @@ def test_the_whole_table_of_advice() -> None:
     settings = "remove `api.version.request` and `broker.version.fallback`, which select old versions"
     to_newest = (
         "Upgrade franz-go 1.17.0 to its newest release, or ask the owner. "
-        "It sends old versions of DescribeAcls, CreateAcls"
+        "The client sends old versions of DescribeAcls, CreateAcls"
     )
-    newer = f"Change the settings of librdkafka 2.3.0, which supports newer versions: {settings}."
+    newer = f"Change the settings of librdkafka 2.3.0, which supports newer API versions: {settings}."
     assert table.rows == (
         ("Upgrade sarama 1.20 to 1.30.0 or newer.", 7, tuple("abcde"), tuple("xyz"), "4.1.1"),
         ("Upgrade sarama 1.20 to 1.41.3 or newer.", 7, tuple("abcde"), tuple("xyz"), "4.0.0"),
@@ -228,18 +229,18 @@ LONG_NAME = f"{'s' * 60}… (61 characters)"
         ("producer-1", None, [0], {}, "Upgrade Kafka's Java clients (its client id is the default of Kafka's Java "
          "clients). None of the tested releases works with T."),
         ("sarama", None, [0], {"sarama": (1, 30)}, "Upgrade sarama (its client id is the default of sarama) to 1.30 "
-         "or newer. If it is new enough, change its settings: set `Config.Version` to 2.1 or newer."),
+         "or newer. If the library is new enough, change its settings: set `Config.Version` to 2.1 or newer."),
         ("kafkajs", None, [0], {"kafkajs": (1,)}, "Upgrade kafkajs (its client id is the default of kafkajs) to 1 or "
-         "newer. If it is new enough, change its settings: look for a setting that names an old broker or old "
-         "versions."),
+         "newer. If the library is new enough, change its settings: look for a setting that names an old broker or "
+         "old versions."),
         ("aiokafka-0.7", None, [0], {"aiokafka": (0, 7)}, "Change the settings of aiokafka 0.7 (its client id is "
-         "the default of aiokafka), which supports newer versions: remove `api_version` if it names an old "
+         "the default of aiokafka), which supports newer API versions: remove `api_version` if it names an old "
          "broker."),
         ("c", "kgo 0.9", [0, 19], {"franz-go": (0, 10)}, "Upgrade franz-go 0.9 to 0.10 or newer."),
-        ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. It sends old "
+        ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. The client sends old "
          "versions of api 19."),
-        ("c", "x 1", [19, 20], {}, "Upgrade x 1 to its newest release, or ask the owner. It sends old versions "
-         "of api 19, api 20."),
+        ("c", "x 1", [19, 20], {}, "Upgrade x 1 to its newest release, or ask the owner. The client sends old "
+         "versions of api 19, api 20."),
         ("c", "x 1", [0], {}, "x 1 is not a known library. Ask the owner."),
         ("c", None, [0], {}, "The library is unknown. Ask the owner."),
         ("c", "s" * 61, [0], {JAVA: (0, 11)}, f"{LONG_NAME} is not a known library. Ask the owner. These library "

@@ -626,12 +626,13 @@ def producing(name: str, *versions: int) -> list[Use]:
     ("target", "uses", "said"),
     [
         ("4.1.1", producing("a", 9), []),
-        ("4.1.1", producing("a", 1), ["The newest release before 4.1.1 that refuses none of them is 3.9.2."]),
-        ("4.0.0", joining("a", 1), ["The newest release before 4.0.0 that refuses none of them is 3.9.2."]),
+        ("4.1.1", producing("a", 1),
+         ["The newest release before 4.1.1 that refuses none of these clients is 3.9.2."]),
+        ("4.0.0", joining("a", 1), ["The newest release before 4.0.0 that refuses none of these clients is 3.9.2."]),
         ("4.0.1", joining("a", 1),
          ["On the way to 4.0.1, do not stop at 4.0.0. There, 1 client that 4.0.1 accepts is refused."]),
         ("4.1.1", [*joining("a", 1), *joining("b", 0), *producing("b", 1), *joining("c", 0, 1)],
-         ["The newest release before 4.1.1 that refuses none of them is 3.9.2.",
+         ["The newest release before 4.1.1 that refuses none of these clients is 3.9.2.",
           "On the way to 4.1.1, do not stop at 4.0.0. There, 2 clients that 4.1.1 accepts are refused."]),
         ("3.9.1", producing("a", 1), []),
         ("4.0.0", [*producing("a", 1), *producing("b", 13)], []),
@@ -688,7 +689,7 @@ def test_the_client_with_the_worst_verdicts_of_all_targets_comes_first() -> None
         "Kafka 4.1.1 refuses none of 1 client.",
         "On the way to 4.1.1, do not stop at 4.0.0. There, 1 client that 4.1.1 accepts is refused.",
         "Kafka 4.0.0 refuses 1 of 1 client: a.",
-        "The newest release before 4.0.0 that refuses none of them is 3.9.2.",
+        "The newest release before 4.0.0 that refuses none of these clients is 3.9.2.",
         'Upgrade or reconfigure these clients before the brokers. See "What to do".',
     )
     assert report_on([], all_of("4.1.1", "4.0.0"), more=3).summary == ("No clients found.",)

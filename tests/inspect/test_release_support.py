@@ -48,7 +48,7 @@ MADE = Releases(
     {},
 )
 TOO_NEW = "newer than the target, and the client was not seen to negotiate versions"
-LATER = "a future release will remove it"
+LATER = "a future release will remove the version"
 NEWER = "newer than Kafka 2.0.0, the newest known release"
 ABSENT = "the client negotiates, but the target does not have this API"
 OLDER = "the client negotiates, but the target accepts only older versions, which the client may lack"

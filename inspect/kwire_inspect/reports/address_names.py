@@ -8,7 +8,7 @@ from dataclasses import replace
 from kwire_inspect.reports.report import Column, Report, Table
 
 ADDRESS = "client_host"
-NAME = Column("host_name", "name", comment="Name of the address according to a capture. It is unverified.")
+NAME = Column("host_name", "name", comment="Unverified name of the address, from a capture.")
 
 
 def with_names(report: Report, names: Mapping[str, str]) -> Report:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.libraries import Library
 
     Since = Callable[[str], tuple[int, ...] | None]
-    """Function from a library to its oldest version that works on a target, or to ``None``."""
+    """Function that returns the oldest version of a library that works on a target, or ``None``."""
 
 SETTINGS = {
     "kafka-python": "remove `api_version` if it names an old broker",
@@ -37,7 +37,7 @@ ANY_SETTING = "look for a setting that names an old broker or old versions"
 ADVICE = Table("advice", "What to do", empty="Nothing. No client is refused.").with_columns(
     Column("advice", "what to do", whole=True),
     Column("clients", comment="Number of clients."),
-    Column("examples", comment="Client ids of some of these clients."),
+    Column("examples", comment="Client ids of some of the clients."),
     "owners",
     Column("target"),
 )
@@ -45,7 +45,8 @@ EXAMPLES = 5
 
 
 def advice_table(judgements: Sequence[Judgement], releases: Releases) -> Table:
-    """Return a table with one row per piece of advice and target. Advice for the most clients comes first."""
+    """Return a table with one row per piece of advice and target, sorted by the number of clients in descending
+    order."""
     groups: defaultdict[tuple[str, str], list[Client]] = defaultdict(list)
     for judgement in judgements:
         since = cache(partial(works_since, target=judgement.target, releases=releases))
@@ -78,7 +79,7 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
     if not refused.keys() & set(CLIENT_APIS):  # the trials do not include administrative requests
         name = _named(library) if library else software or "the library"
         apis = listed([*refused.values()])
-        return f"Upgrade {name} to its newest release, or ask the owner. It sends old versions of {apis}."
+        return f"Upgrade {name} to its newest release, or ask the owner. The client sends old versions of {apis}."
     if library is None:
         return _unknown(software, target, since_of)
     since = since_of(library.name)
@@ -87,14 +88,14 @@ def advice(client: Client, refused: Mapping[int, str], target: str, since_of: Si
     needed = f"{dotted(since)} or newer"
     setting = SETTINGS.get(library.name, ANY_SETTING)
     if not library.version:
-        return f"Upgrade {_named(library)} to {needed}. If it is new enough, change its settings: {setting}."
+        return f"Upgrade {_named(library)} to {needed}. If the library is new enough, change its settings: {setting}."
     if library.version < since:
         return f"Upgrade {_named(library)} to {needed}."
-    return f"Change the settings of {_named(library)}, which supports newer versions: {setting}."
+    return f"Change the settings of {_named(library)}, which supports newer API versions: {setting}."
 
 
 def _named(library: Library) -> str:
-    """Return the name and version of a library. If the library is a guess, say what the guess is based on."""
+    """Return the name and version of a library. If the library is a guess, add what the guess is based on."""
     name = "Kafka's Java clients" if library.name == JAVA else library.name
     version = f" {dotted(library.version)}" if library.version else ""
     return f"{name}{version} (its client id is the default of {name})" if library.is_guess else f"{name}{version}"

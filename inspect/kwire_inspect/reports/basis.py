@@ -22,20 +22,20 @@ INCOMPLETE = 4
 """Exit code of a report that requires no action, but is based on less input than the user requires."""
 MAX_PROBLEMS = 1000
 NOT_COUNTED = frozenset({PARTIAL, HTTP})
-"""Reasons for unread bytes that cannot contain an unknown request. They are parts of known requests, or belong to
-connections that are certainly not Kafka.
+"""Reasons for unread bytes that cannot contain an unknown request. The bytes are parts of known requests, or belong
+to connections that are certainly not Kafka.
 """
 
 OLDER = (
     "INCOMPLETE: clients may be missing. A table does not record how much of its input was read, because an older "
-    "kwire wrote it or the table problems of the same run is not next to it. Write the table again."
+    "kwire wrote the table, or because the table problems of the same run is missing. Write the table again."
 )
 
 PROBLEMS = Table("problems", "What could not be read").with_columns(
     Column("problem", whole=True),
     Column("places", comment="Number of places or packets with this problem."),
     Column("connections", comment="Number of connections that were not read at all."),
-    Column("unread", "bytes", comment="Bytes that were not read."),
+    Column("unread", "bytes", comment="Number of bytes that were not read."),
     Column("advice", "what to do", whole=True),
     Column("source", "first in", brief=file_name),
     Column("position", "byte"),
@@ -64,15 +64,15 @@ UNREAD = {
     "missing": MISSING,
     "in unsupported encapsulations": NOT_READ,
 }
-"""Kinds of unread bytes that the basis lists separately, and the beginnings of their reasons."""
+"""Kinds of unread bytes that the basis lists separately, with the beginning of the reason for each kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A reason for unread input.
 
-    ``places`` is the number of places with this reason. ``source`` and ``position`` locate the first. ``unread`` is
-    the number of unread bytes. ``connections`` is the number of connections that were not read at all.
+    ``places`` is the number of places with this reason. ``source`` and ``position`` locate the first place.
+    ``unread`` is the number of unread bytes. ``connections`` is the number of connections that were not read at all.
     """
 
     reason: str
@@ -85,11 +85,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The basis of a report.
-
-    ``read`` is the number of bytes of requests and responses in captures. ``encrypted`` lists the clients with
-    encrypted connections. ``deprecated`` is the number of requests counted in metrics, or ``None`` if there are none.
-    ``known`` is false for tables that contain no information on unread input.
+    """The input that a report is based on, and how much of it was read. ``read`` is the number of bytes of requests
+    and responses in captures. ``encrypted`` lists the clients with encrypted connections. ``deprecated`` is the
+    number of requests counted in metrics, or ``None`` if there are no metrics. ``known`` is false for tables that
+    contain no information on unread input.
     """
 
     requests: int
@@ -123,7 +122,8 @@ class Basis:
 
     @property
     def coverage(self) -> float | None:
-        """The lower of the two percentages. One busy client may account for most of the bytes."""
+        """The lower of the percentages of bytes and of connections that were read. The percentage of bytes alone may
+        be misleading, because one busy client may account for most of the bytes."""
         return min((one for one in (self.share, self.share_of_connections) if one is not None), default=None)
 
     @property
@@ -172,7 +172,7 @@ def basis_of(seen: Relation | Clients[Any]) -> Basis:
 
 
 def _highest_by_api(exchanges: Relation) -> int:
-    """Return the number of requests as counted in the latency report.
+    """Return the number of requests as the latency report counts them.
 
     For each API, only the input type with the most requests is counted.
     """
@@ -183,7 +183,7 @@ def _highest_by_api(exchanges: Relation) -> int:
 
 
 def _counted_once(clients: Relation, requests: int) -> int:
-    """Return the number of requests as counted in the tables of reports.
+    """Return the number of requests as the tables of reports count them.
 
     Requests that were seen in several types of input are counted once.
     """

@@ -1,7 +1,8 @@
 """Usage of APIs, versions and clients over time, and the releases that deprecate or refuse the versions in use.
 
-``census(clients, exchanges)`` returns a :class:`Report` on clients and the table EXCHANGES. CLIENTS is small, so its
-rows are collected and added up in Python. EXCHANGES are counted by time in one pass.
+``census(clients, exchanges)`` returns a :class:`Report` on clients and the table EXCHANGES. The table CLIENTS is
+small, so its rows are collected and added up in Python. Exchanges are counted per interval in one pass over
+EXCHANGES.
 """
 
 from __future__ import annotations
@@ -53,7 +54,11 @@ ORDER = (*STATES, "unknown")
 COUNTED = (
     "requests",
     Column("errors", comment="Requests answered with an error code."),
-    Column("refused", "seen refused", "Requests refused in a log, or unanswered because the connection ended."),
+    Column(
+        "refused",
+        "seen refused",
+        "Requests refused according to a log, or unanswered because the server closed the connection.",
+    ),
     "first_seen",
     "last_seen",
 )
@@ -61,7 +66,11 @@ VERSIONS = Table("versions", "APIs and versions", empty="No requests found.").wi
     Column("api_key", "key"),
     Column("api", "API"),
     "version",
-    Column("state", mark=STATES, comment="In the newest known release, or unknown if no known release accepts it."),
+    Column(
+        "state",
+        mark=STATES,
+        comment="State in the newest known release, or unknown if no known release accepts the version.",
+    ),
     Column("deprecated", "deprecated in"),
     "refused_by",
     "clients",
@@ -73,7 +82,7 @@ CLIENTS = Table("clients", "Clients", empty="No clients found.").with_columns(
     Column("versions", comment="Number of pairs of API and version."),
     *COUNTED,
 )
-REPORTED = "As reported by clients in ApiVersions 3 and newer [KIP-511]."
+REPORTED = "Clients report their software in ApiVersions 3 and newer [KIP-511]."
 SOFTWARE = Table("software", "Software", note=REPORTED).with_columns("software", "clients", *COUNTED)
 
 
@@ -124,7 +133,7 @@ def _versions(seen: Seen, top: int, releases: Releases) -> Table:
 
 def _by_state(row: tuple[Any, ...]) -> tuple[Any, ...]:
     key, _, version, state, *_ = row
-    return ORDER.index(state), key, -1 if version is None else version  # null for some refusals in server logs
+    return ORDER.index(state), key, -1 if version is None else version  # some refusals in server logs have no version
 
 
 def _clients(seen: Seen, top: int) -> Table:

@@ -2,8 +2,8 @@
 
 ``meta.role`` of a trace names its colour on the page, such as ``bad``, ``warn``, ``good`` or ``series-1``. Each
 colour has a light and a dark variant. Positions on an axis are numbers with labels, because plotly would interpret
-some texts as dates or numbers, and would merge equal texts. It also interprets HTML in texts, so :func:`plain`
-escapes them.
+some texts as dates or numbers, and would merge equal texts. Plotly also interprets HTML in texts, so :func:`plain`
+escapes texts.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ PALETTE = 8
 
 
 def bars(labels: Sequence[str], series: Series, *, unit: str) -> Figure:
-    """Return a figure with one horizontal stacked bar per label. ``series`` maps names to values in ``unit``, one
-    per label.
+    """Return a figure with one horizontal stacked bar per label. ``series`` maps each name to a list with one value
+    per label. The values are in ``unit``.
     """
     data = _bars("x", series, orientation="h", y=_places(labels), text=_texts(labels))
     return _figure(data, _rows(labels) | {"xaxis": _amount(unit, series)})
@@ -51,7 +51,8 @@ def columns(
 
 
 def over_time(starts: Sequence[datetime], step: timedelta, series: Series, *, unit: str) -> Figure:
-    """Return a figure with one stacked bar per interval of length ``step``. Its labels are times in UTC."""
+    """Return a figure with one stacked bar per interval of length ``step``. The labels of the intervals are times in
+    UTC."""
     middle = [_moment(start + step / 2) for start in starts]
     text = [f"{_moment(start)} UTC" for start in starts]
     data = _bars("y", series, x=middle, text=text, width=step.total_seconds() * 1000)
@@ -156,7 +157,8 @@ def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _finite(values: Sequence[float | None]) -> list[float | None]:
-    """Return the values with ``None`` for NaN and infinity, which JSON cannot represent and logs may contain."""
+    """Return the values, with ``None`` in place of NaN and infinity. Logs may contain such values, but JSON
+    cannot."""
     return [value if value is not None and isfinite(value) else None for value in values]
 
 

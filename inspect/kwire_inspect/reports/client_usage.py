@@ -28,13 +28,13 @@ NAMELESS = (SERVER_LOG, METRICS)
 """Input types that do not contain client ids."""
 ANONYMOUS = "User:ANONYMOUS"
 FOLLOWER = re.compile(r"broker-\d+-fetcher-\d+|raft-client-\d+")
-"""Client ids that followers of partitions or of the metadata log use in all Kafka releases."""
+"""Pattern of the client ids that followers of partitions and of the metadata log use in all Kafka releases."""
 OF_BROKERS = BETWEEN_BROKERS | {
     *(ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.LIST_OFFSETS, ApiKey.OFFSET_FOR_LEADER_EPOCH),
     *(ApiKey.CREATE_TOPICS, ApiKey.ADD_PARTITIONS_TO_TXN, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE),
 }
-"""APIs that brokers and controllers use to communicate with each other. They send CreateTopics when a topic is first
-used, and AddPartitionsToTxn to verify transactions.
+"""APIs that brokers and controllers use to communicate with each other. Brokers send CreateTopics when a topic is
+first used, and AddPartitionsToTxn to verify transactions.
 """
 VERIFIES_SINCE = 4
 """First version of AddPartitionsToTxn that only brokers send [KIP-890]."""
@@ -46,7 +46,7 @@ MAX_ROWS = 200_000
 WHO = (
     Column("client_id", "client"),
     Column("client_host", "address"),
-    Column("software", comment="As reported by the client [KIP-511]. Empty if it did not report any."),
+    Column("software", comment="Software that the client reported [KIP-511], or empty if the client reported none."),
     Column("principal"),
 )
 """Columns of a :class:`Client`, without its owner."""
@@ -75,7 +75,7 @@ class Client(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A client's use of an API version, the number of observed refusals, and the place of an example."""
+    """A client's use of an API version, with the number of observed refusals and the place of an example."""
 
     client: Client
     api_key: int
@@ -88,7 +88,7 @@ class Use:
     of_broker: bool = False
     """Whether the client is a broker or a controller."""
     input_kind: tuple[str, ...] = ()
-    """Input types that contain the use."""
+    """Types of input that contain the use."""
 
     @property
     def between_brokers(self) -> bool:
@@ -97,7 +97,7 @@ class Use:
 
 
 def _between_brokers(api_key: int, version: int | None) -> bool:
-    """Return whether such requests are sent only by brokers and controllers."""
+    """Return whether only brokers and controllers send requests of this API and version."""
     verifies = api_key == ApiKey.ADD_PARTITIONS_TO_TXN and version is not None and version >= VERIFIES_SINCE
     return verifies or api_key in BETWEEN_BROKERS
 
@@ -127,13 +127,13 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
     """Return the rows of CLIENTS with their clients.
 
     Requests before a login have no principal, and requests before ApiVersions 3 have no software. An unknown value is
-    filled in if only one value is known for the same client id and address. Server logs contain no client ids. If
-    another input contains the same address, API and version, its row replaces the log's row. Controller logs contain
-    no address for forwarded requests. If another input contains the same client id, API and version, its row replaces
-    the log's row. Otherwise the row is assigned to the address with this client id, if there is only one.
+    filled in if only one value is known for the same client id and address. A row from a server log, which contains
+    no client ids, is dropped if another input contains the same address, API and version. A forwarded request in a
+    controller's log has no address. Its row is dropped if another input contains the same client id, API and version.
+    Otherwise, the row is assigned to the address of that client id, if there is only one such address.
 
-    A broker that creates a topic on first use sends the client's id, although the client did not send this request.
-    Metrics contain only the software. See :func:`seen_elsewhere`.
+    A broker that creates a topic on first use sends a request with the client's id. The row of such a request is
+    dropped, because the client did not send it. Metrics contain only the software. See :func:`seen_elsewhere`.
     """
     rows = list(rows)
     named = [row for row in rows if row["input_kind"] not in NAMELESS]
@@ -168,7 +168,7 @@ def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
 def _created_by_broker(row: Row, hosts: Mapping[str | None, set[str]]) -> bool:
     """Return whether a broker created a topic under its own name for a client that other inputs contain.
 
-    If the client itself had sent the request, these inputs would contain it.
+    If the client itself had sent the request, the other inputs would contain the request.
     """
     created = row["input_kind"] == FORWARDED and row["api_key"] == ApiKey.CREATE_TOPICS
     return created and (row["version"] or 0) >= CREATES_SINCE and row["client_id"] in hosts
@@ -182,8 +182,8 @@ def _at_its_only_address(row: Row, hosts: Mapping[str | None, set[str]]) -> Row:
 def seen_elsewhere(seen: Iterable[tuple[Client, Row]], counted: Iterable[Row]) -> list[list[tuple[Client, Row]]]:
     """Return, for each row of metrics, the rows of other inputs that may describe the same requests.
 
-    These rows have the same API, version and software. If the broker did not know the software, for example because
-    another broker forwarded the requests, rows with any software qualify.
+    Matching rows have the same API, version and software. If the broker did not know the software, for example
+    because another broker forwarded the requests, rows with any software qualify.
     """
     by_software = defaultdict(list)
     for client, row in seen:
@@ -199,8 +199,8 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
     """Return the senders that are brokers and controllers rather than clients.
 
-    They send requests that only brokers send, or have a follower's client id. They do not send requests that brokers
-    never send.
+    Such a sender sends requests that only brokers send, or has a follower's client id. It sends no requests that
+    brokers never send.
     """
     apis: defaultdict[Client, set[int]] = defaultdict(set)
     known = set()
@@ -243,8 +243,8 @@ def client_of(row: Row) -> Client:
 def uses_of(rows: Iterable[Row]) -> list[Use]:
     """Return a use for each client, API and version.
 
-    Several types of input may contain the same requests, so only the highest count is used. Counts for different
-    ports are added up.
+    Several types of input may contain the same requests, so only the count of the type with the most requests is
+    used. Counts for different ports are added up.
     """
     seen = by_client(rows)
     brokers = brokers_among(seen)
@@ -266,7 +266,7 @@ def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list
 
 
 def highest(rows: Iterable[Row], count: str) -> int:
-    """Return the highest total of a count for any input type."""
+    """Add up a count for each input type, and return the highest total."""
     sums: dict[str, int] = {}
     for row in rows:
         sums[row["input_kind"]] = sums.get(row["input_kind"], 0) + row[count]

@@ -26,7 +26,8 @@ def completed(
     protocol: MessageRegistry,
     requests: Relation | None = None,
 ) -> Report:
-    """Return the report with its basis, or with only the problems, and with the skipped input.
+    """Return the report with its basis, or with only the problems if ``basis`` lists only these, and with the skipped
+    files.
 
     The summary names the versions in ``requests`` (CLIENTS or EXCHANGES) that are newer than the known releases.
     """

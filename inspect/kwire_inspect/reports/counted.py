@@ -24,15 +24,19 @@ COUNTED = Table(
 ).with_columns(
     Column("api", "API"),
     "version",
-    Column("software", comment="As reported by the client. Empty if the broker did not know it."),
-    Column("requests", "counted", comment="Counted by DeprecatedRequestsPerSec since the brokers started."),
+    Column(
+        "software", comment="Software that the client reported, or empty if the broker did not know the software."
+    ),
+    Column(
+        "requests", "counted", comment="Requests that DeprecatedRequestsPerSec counted since the brokers started."
+    ),
     Column("seen", "in other inputs", comment="Requests with this API, version and software in other inputs."),
-    Column("clients", comment="Clients that sent these requests."),
+    Column("clients", comment="Clients that sent the requests in other inputs."),
     Column("refused_by", comment="Targets that refuse the version."),
 )
 
 ALONE = (
-    "Only metrics were read. They count only requests with deprecated versions and identify clients at most by "
+    "Only metrics were read. Metrics count only requests with deprecated versions, and identify clients at most by "
     "software. Add captures or request logs."
 )
 

@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 
 MAX_ROWS = 1000
 ENCRYPTED = Table("encrypted", "Encrypted connections").with_columns(
-    Column("client_host", "address", comment="Address of the client, or empty if it is unknown which side that is."),
+    Column(
+        "client_host", "address", comment="Address of the client, or empty if it is unknown which side is the client."
+    ),
     Column("server_port", "port", comment="Broker port."),
     Column("reason", comment="Why the connections were not decrypted."),
     Column("unread", "bytes", comment="Number of unread bytes on these connections."),
 )
 
 Encrypted = tuple[str | None, int | None, str, int]
-"""Address, port, reason, and number of bytes."""
+"""Client address, broker port, reason, and number of unread bytes."""
 
 
 def encrypted_of(table: Relation) -> tuple[Encrypted, ...]:

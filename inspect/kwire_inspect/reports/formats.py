@@ -1,7 +1,7 @@
 """Reports as JSON, Markdown and JUnit XML, for scripts, pull requests and CI.
 
 Texts may come from the wire, so they are untrusted. JSON is ASCII. Markdown shows texts literally, without links,
-mentions or HTML, except for links to the guide. XML escapes characters that it cannot contain.
+mentions or HTML, except for links to the guide. Characters that XML cannot contain are escaped.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from kwire_inspect.reports.text import in_utc, shown_in, visible
 from kwire_rules.markdown import escaped, link
 
 MARKDOWN_ROWS = 200
-"""Maximum number of rows in a Markdown table, because pull request pages are limited. The files contain all rows."""
+"""Maximum number of rows in a Markdown table, because the size of pull request pages is limited. The report's JSON
+and page contain all rows."""
 
 
 def json_text(report: Report) -> str:
     """Return the whole report as a JSON object with ``report``, ``title``, ``exit_code``, ``summary`` (sentences) and
     ``tables``. Each table has ``title``, ``more`` (the number of omitted rows) and ``rows`` (objects by column name).
 
-    Times are in UTC, in ISO 8601 format. NaN becomes ``null``. If the report has a guide, ``guide`` in a row contains
-    the address for the row's API or error.
+    Times are in UTC, in ISO 8601 format. NaN and infinity become ``null``. If the report has a guide, ``guide`` in a
+    row contains the address of the guide's page on the row's API or error.
     """
     tables = {table.name: _json_table(report, table) for table in report.tables}
     head = {"report": report.name, "title": report.title, "exit_code": report.exit_code, "summary": report.summary}
@@ -86,7 +87,7 @@ def _markdown_cell(report: Report, table: Table, row: Sequence[Cell], place: int
 def junit(report: Report) -> str:
     """Return the checks of a report as JUnit XML, which CI systems display.
 
-    Each group is a test suite, and each check is a test case. The summary becomes the output.
+    Each group is a test suite, and each check is a test case. The summary becomes the output of each test suite.
     """
     root = ElementTree.Element("testsuites", name=visible(report.title))
     groups = dict.fromkeys(check.group for check in report.checks)

@@ -1,7 +1,7 @@
 """Combines each client's use of an API with the verdict for a target, in plain Python.
 
 Each verdict applies to a client at one address, because each address negotiates separately. ``rolled_up`` combines
-the addresses.
+the addresses of each client.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Judgement:
 
     @classmethod
     def of(cls, uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judgement:
-        """Return the judgement of these uses. ``releases`` are the known releases."""
+        """Judge these uses of API versions. ``releases`` are the known releases."""
         found = judged(uses, target, releases)
         clients = [(use, verdict) for use, verdict in found if not use.between_brokers]
         return cls(target, clients, [(use, verdict) for use, verdict in found if use.between_brokers])
@@ -62,8 +62,8 @@ class Judgement:
 def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) -> Judged:
     """Return each use with the verdict for the target, worst first.
 
-    A client negotiates if its ApiVersions requests were seen, or if its software is known, since only these requests
-    name the software. Request logs do not contain ApiVersions requests that were sent before a login.
+    A client negotiates if its ApiVersions requests were seen, or if its software is known, because only ApiVersions
+    requests name the software. Request logs do not contain ApiVersions requests that were sent before a login.
     """
     uses = list(uses)
     asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)

@@ -1,7 +1,7 @@
 """Latency, errors and throttling of requests by API, from the table EXCHANGES.
 
-Times are in milliseconds. Captures measure them where they were taken, and request logs measure them on the broker.
-Only request logs show how the time was spent. The rank of a quantile is accurate to about a thousandth.
+Times are in milliseconds. Captures measure times at the place of the capture, and request logs measure times on the
+broker. Only request logs show how the time was spent. The rank of a quantile is accurate to about a thousandth.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ ACCURACY = 1000
 WAITING = ("Fetch", "ShareFetch", "JoinGroup", "SyncGroup")
 LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or members, so long times are normal."
 MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
-"""Minimum number of measured requests to report each quantile. With fewer requests, it would equal the maximum."""
-FEW = "p90 needs 10 measured requests, and p99 needs 100. With fewer, they would equal the maximum."
+"""Minimum number of measured requests to report each quantile. With fewer requests, the quantile would equal the
+maximum."""
+FEW = "p90 requires 10 measured requests, and p99 requires 100. With fewer requests, they would equal the maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
 PARTS_NOTE = (
@@ -47,7 +48,9 @@ TIMES = Table("apis", "Per API", note=f"{LONG_POLLS} {FEW}", empty="No requests 
     "unanswered",
     "undecodable",
     Column("failed", "errors", comment="Requests whose response contains an error code in any part."),
-    Column("failed_percent", "errors %", comment="Percentage of the answered requests."),
+    Column(
+        "failed_percent", "errors %", comment="Percentage of answered requests whose response contains an error code."
+    ),
     "p50_ms",
     Column("p90_ms", comment=FEW),
     Column("p99_ms", comment=FEW),
@@ -62,15 +65,15 @@ ERRORS = Table("errors", "Errors", empty="No response has an error code.").with_
     "code",
     "error",
     Column("responses", comment="Responses that contain this code at least once."),
-    Column("source", comment="File of the first such response.", brief=file_name),
-    Column("position", comment="Byte offset in that file."),
+    Column("source", comment="File that contains the first response with this code.", brief=file_name),
+    Column("position", comment="Byte offset of that response in the file."),
 )
 THROTTLED = Table("throttled", "Throttled clients", empty="No client was throttled.").with_columns(
     *(column for column in WHO if column.name != "software"),
     Column("api", "API"),
     "input_kind",
     "responses",
-    Column("throttle_ms", "total ms", comment="Time for which brokers asked the client to pause."),
+    Column("throttle_ms", "total ms", comment="Total time in milliseconds that brokers asked the client to wait."),
     "max_ms",
 )
 SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found.").with_columns(
@@ -87,7 +90,7 @@ SLOWEST = Table("slowest", "Slowest requests", empty="No answered requests found
 
 
 def latency(exchanges: Relation, *, top: int = TOP, codes: type[IntEnum] = ErrorCode) -> Report:
-    """Return a report on latency, errors and throttling. ``codes`` contains the names of the error codes.
+    """Return a report on latency, errors and throttling. ``codes`` is an enum with the names of the error codes.
 
     Captures and request logs are reported separately, because they measure times in different places.
     """
@@ -113,7 +116,7 @@ def _requests(columns: str) -> str:
 
 
 def _times(exchanges: Relation, top: int) -> tuple[Table, Steps]:
-    """Return the table, and the time steps for charts of the requests."""
+    """Return the table of times per API, and the time steps for charts."""
     outcomes = (
         f"sum(CASE WHEN outcome = '{name}' THEN 1 ELSE 0 END) AS {name}"
         for name in ("answered", "unanswered", "undecodable")

@@ -3,7 +3,7 @@
 ``libraries.json`` records trials with real brokers (``python -m tests.e2e_traffic.libraries``). For each library
 version and its settings, the file says whether the library wrote records and read them in a group, and lists the API
 versions and the software name that the library used. The results for other brokers are derived from the versions that
-they accept.
+these brokers accept.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ NAMED = {
     "sarama": "sarama",
     "kgo": "franz-go",
     "librdkafka": "librdkafka",
-    "confluent-kafka-go": "librdkafka",  # has the same version numbers
+    "confluent-kafka-go": "librdkafka",  # same version numbers as librdkafka
 }
 """Libraries by software name in ApiVersions requests [KIP-511]."""
 BASELINE = {"librdkafka": (1, 8, 2), "kafkajs": (1, 15, 0), "sarama": (1, 30, 1), "kafka-python": (2, 0, 2)}
-"""Library versions that KIP-896 still supports. They work with the same brokers as the newer versions that were
-tried.
+"""Library versions that KIP-896 still supports. These versions work with the same brokers as the newer versions that
+were tried.
 """
 _BUILT_ON_RDKAFKA = re.compile(r"rdkafka-v?(\d+(?:\.\d+)+)")
 """Pattern of the librdkafka version in a software version, such as ``2.16.1-rdkafka-2.16.0``."""
@@ -47,7 +47,7 @@ _DEFAULT_IDS = (
     (re.compile(r"kgo()"), "franz-go"),
     (re.compile(r"(?:producer|consumer|adminclient)-()\d+|consumer-.+-\d+"), JAVA),
 )
-"""Default client ids of libraries. Some contain the version."""
+"""Patterns of the default client ids of libraries. Some ids contain the version."""
 _NUMBER = re.compile(r"v?(\d+(?:\.\d+)*)")
 
 
@@ -64,8 +64,8 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tried:
-    """The trials of a library version with these settings. ``on`` maps each broker to whether the library worked, and
-    to the versions of each API that it used.
+    """The trials of a library version with these settings. ``on`` maps the release of each broker to a flag that is
+    true if the library worked, and to the versions of each API that the library used.
     """
 
     library: str
@@ -76,8 +76,9 @@ class Tried:
     def works_on(self, target: Release) -> bool | None:
         """Return whether the library works with a broker, or ``None`` if that is unknown.
 
-        If the broker was tried, return the result of the trial. Otherwise assume that the library would use the same
-        versions as with a broker that it worked with. The library works if the target accepts all of these versions.
+        If the broker was tried, return the result of the trial. Otherwise, assume that the library would use the same
+        versions as with any broker in the trials on which the library worked. The library works if the target accepts
+        all of these versions.
         """
         if target.name in self.on:
             return self.on[target.name][0]
@@ -108,7 +109,8 @@ def library_of(client: Client) -> Library | None:
 
 
 def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest tried version of a library that works on a target with default settings, like all newer ones.
+    """Return the oldest version of a library that works on a target with default settings, if all newer versions work
+    too.
 
     Return ``None`` if there is no such version.
     """
@@ -170,7 +172,7 @@ def _data() -> Any:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Return the numbers in a version or release, for sorting. Return no numbers if it does not start with a
+    """Return the numbers in a version or release, for sorting. Return no numbers if ``version`` does not start with a
     number.
 
     >>> numbers("v1.22.2"), numbers("2.3.0-RC1"), numbers("unknown")

@@ -1,4 +1,5 @@
-"""Requests with versions newer than the newest known release. Each report mentions them once in its summary."""
+"""Requests with versions newer than the newest known release. Each report mentions such requests once in its
+summary."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.client_usage import Row
 
 MAX_NAMED = 10
-"""Maximum number of APIs and versions in a sentence."""
+"""Maximum number of versions to name in a sentence."""
 
 
 def newer_than_known(seen: Iterable[Row], protocol: MessageRegistry) -> tuple[str, ...]:

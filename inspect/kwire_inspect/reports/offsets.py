@@ -1,7 +1,7 @@
 """Groups with their members, committed offsets and lag, and unfinished transactions.
 
 The input is RECORDS of ``__consumer_offsets`` and ``__transaction_state``, or the tables that ``tables.groups``
-creates from them, and the end offsets of logs if they are known. The report describes the state at the time when the
+creates from these records. The end offsets of logs are optional. The report describes the state at the time when the
 data directory was copied.
 """
 
@@ -88,7 +88,7 @@ UNDECODABLE = Table("undecodable", "Records that cannot be decoded", note=MISSIN
     Column("kind", comment="Kind of record, if known."),
     "records",
     "reason",
-    Column("source", comment="File of the first such record.", brief=file_name),
+    Column("source", comment="File that contains the first of these records.", brief=file_name),
     "position",
     "partition",
     "offset",
@@ -100,10 +100,8 @@ ENDS = pa.schema([("topic", pa.string()), ("partition", pa.int32()), ("end", pa.
 
 @dataclass(frozen=True)
 class Tables(Generic[R]):
-    """The tables of ``tables.groups``.
-
-    ``ends`` has the columns ``topic``, ``partition`` and ``end``, which is the next offset. ``undecodable`` contains
-    the records that the other tables skip.
+    """The tables that ``tables.groups`` creates. ``ends`` has the columns ``topic``, ``partition`` and ``end``, which
+    is the offset of the next record. ``undecodable`` contains the records that the other tables skip.
     """
 
     committed: R
@@ -178,7 +176,8 @@ def _lagging(state: Tables[R]) -> R:
 
 
 def _groups(groups: R, lagging: R) -> R:
-    """Return the groups in both tables, with their topics, partitions, lag and time of the last commit."""
+    """Return the groups in either table, with the numbers of topics and partitions, the lag and the time of the last
+    commit."""
     sums = query(
         """
         SELECT `group` AS name, count(DISTINCT topic) AS topics, count(*) AS partitions, sum(lag) AS lag,
@@ -202,7 +201,8 @@ def _groups(groups: R, lagging: R) -> R:
 def _first(
     table: R, shape: Table, top: int, largest: Sequence[str], then: Sequence[str], assignments: str = ""
 ) -> Table:
-    """Return the first rows in this order, with the columns of ``shape``. Convert ``assignments`` to text."""
+    """Return the first ``top`` rows, sorted by ``largest`` in descending order and then by the columns in ``then``.
+    The table has the columns of ``shape``. The column ``assignments`` is converted to text."""
     order = [f"`{name}` DESC NULLS LAST" for name in largest] + [f"`{name}` ASC NULLS LAST" for name in then]
     listed = ", ".join(f"`{column.name}`" for column in shape.columns)
     rows = collect(f"SELECT {listed} FROM {{table}} ORDER BY {', '.join(order)} LIMIT {top}", table=table)

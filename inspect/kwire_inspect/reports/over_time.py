@@ -28,13 +28,14 @@ class Steps:
 
     @classmethod
     def of(cls, first: datetime, last: datetime) -> Steps:
-        """Return the shortest usual steps that cover ``first`` to ``last`` in at most ``MAX_ROWS`` steps."""
+        """Return steps of the shortest usual length for which at most ``MAX_ROWS`` steps cover ``first`` to
+        ``last``."""
         span = last - first
         longest = timedelta(days=span.days // (MAX_ROWS - 1) + 1)
         return cls(next((length for length in USUAL if span < length * (MAX_ROWS - 1)), longest))
 
     def number(self, time: str) -> str:
-        """Return an SQL expression for the number of the step that contains this column's time."""
+        """Return an SQL expression for the number of the step that contains the time in the column ``time``."""
         return f"CAST(floor(unix_micros({time}) / {self.length.total_seconds()}e6) AS BIGINT)"
 
     def start(self, number: int) -> datetime:
@@ -51,9 +52,8 @@ Count = tuple[int | None, str, str, int]
 
 
 def counted_over_time(name: str, title: str, counts: Iterable[Count], steps: Steps, *, unit: str) -> Chart | None:
-    """Return a chart of ``counts``, or ``None`` if there are no counts. Rare names share a series.
-
-    Several types of input may contain the same requests, so only the highest count is used.
+    """Return a chart of ``counts``, or ``None`` if there are no counts. Rare names share the series ``others``.
+    Several types of input may contain the same requests, so only the highest count for each step and name is used.
     """
     most: dict[tuple[int, str], int] = {}
     for step, what, _, count in counts:

@@ -2,8 +2,8 @@
 clients.
 
 The list is a CSV file with a header line. Its columns are ``owner``, and any of ``client_id``, ``address``,
-``software`` and ``principal``. The first line whose cells all match a client names its owner. An empty cell matches
-any client. ``*`` matches any text, and ``?`` matches one character. Addresses may be networks, such as
+``software`` and ``principal``. The first line whose cells all match a client names the client's owner. An empty cell
+matches any client. ``*`` matches any text, and ``?`` matches one character. Addresses may be networks, such as
 ``10.1.0.0/16``.
 """
 
@@ -35,7 +35,7 @@ Fits = Callable[[str | None], bool]
 
 @dataclass(frozen=True, slots=True)
 class Owners:
-    """The lines of the list. Each contains patterns for the fields of a client, and the owner."""
+    """The lines of the list. Each line contains patterns for the fields of a client, and the owner."""
 
     lines: tuple[tuple[tuple[tuple[str, Fits], ...], str], ...]
 
@@ -48,7 +48,7 @@ class Owners:
         except (OSError, UnicodeDecodeError) as error:
             raise OptionError(f"owners {path}: {getattr(error, 'strerror', None) or error}") from None
         if len(text) > MAX_FILE:
-            raise OptionError(f"owners {path}: larger than {MAX_FILE >> 20} MB")
+            raise OptionError(f"owners {path}: the file is larger than {MAX_FILE >> 20} MB")
         try:
             return cls(tuple(_lines(text)))
         except (ValueError, csv.Error) as mistake:

@@ -44,11 +44,12 @@ def embedded(data: Any) -> str:
 
 
 AT_ONCE = 100
-"""Maximum number of rows of an HTML table. Longer tables are stored as data, and a script shows this many rows."""
+"""Maximum number of rows of an HTML table. Longer tables are stored as data, of which a script shows this many rows
+at a time."""
 LONG = 36
 """Maximum length in characters of texts that are not folded."""
 FILTERED = frozenset({"owner", "target", "change"})
-"""Columns with few distinct values, which can be filtered like columns with colours."""
+"""Columns with few distinct values, by which users can filter as they can by columns with colours."""
 
 Shown = tuple[str, str, str, str, str]
 """Text, sort key, layout, colour and address of a cell."""
@@ -63,8 +64,8 @@ def cells(report: Report, table: Table, row: Sequence[Cell], places: Sequence[in
 
 
 def data(report: Report, table: Table, places: Sequence[int]) -> str:
-    """Return all rows of a long table as JSON. A cell is a list like :data:`Shown`, without trailing empty texts, or
-    just its text.
+    """Return all rows of a long table as JSON. A cell is a list of the texts in :data:`Shown`, without trailing empty
+    texts. A list that would contain only the text of the cell is replaced with this text.
     """
     return embedded([[_brief(cell) for cell in cells(report, table, row, places)] for row in table.rows])
 
@@ -96,7 +97,7 @@ def kind(cell: Cell) -> str:
 
 
 def is_numeric(table: Table, place: int) -> bool:
-    """Return whether a column contains numbers. If so, its heading is right-aligned."""
+    """Return whether a column contains numbers. The heading of such a column is right-aligned."""
     return any(kind(row[place]) == "number" for row in table.rows)
 
 

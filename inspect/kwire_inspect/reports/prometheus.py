@@ -1,6 +1,6 @@
 """Clients' requests, and targets' refusals, in the Prometheus text format (version 0.0.4).
 
-Client names come from the wire, so they are untrusted. They are escaped, and limited in length and number.
+Client names come from the wire, so they are untrusted. The names are escaped, and limited in length and number.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kwire_inspect.reports.release_support import REFUSED, SEVERITY
 from kwire_inspect.reports.text import visible
 
 MAX_CLIENTS = 1_000
-"""Maximum number of time series with client names per target. Clients with the most requests are kept."""
+"""Maximum number of time series with client names per target. The series with the most requests are kept."""
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -24,7 +24,7 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
 
     - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
     - ``kwire_refusals_total``: requests that a broker refused
-    - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each with all of its addresses once
+    - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each counted once for all of its addresses
     - ``kwire_refused_client_requests_total``: requests that a ``target`` refuses, by ``client_id``, ``address``,
       ``api`` and ``version``, at most :data:`MAX_CLIENTS` for each target
     """

@@ -1,8 +1,9 @@
 """Clients that will break on a release, because it refuses API versions that they use [KIP-896, KAFKA-WIRE 2.1].
 
-``readiness(clients(exchanges), "4.1.1")`` returns a report. Its exit code is 1 if a client is refused, and 4 if too
-little was read to rule that out. CLIENTS is small, so its rows are collected and evaluated in plain Python, in
-``client_usage``, ``judgement`` and ``release_support``. ``verdict_tables`` and ``since`` present the verdicts.
+``readiness(clients(exchanges), "4.1.1")`` returns a report. The report's exit code is 1 if a client is refused, and 4
+if no client is refused but too little was read. The table CLIENTS is small, so its rows are collected and evaluated
+in plain Python, in ``client_usage``, ``judgement`` and ``release_support``. ``verdict_tables`` and ``since`` present
+the verdicts.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 MAX_NAMED = 10
 """Maximum number of clients to name in the summary."""
 LOGS_ALONE = (
-    "Only request logs were read. Brokers of 4.x do not write refused requests to these logs. "
+    "Only request logs were read. Brokers of 4.x do not write refused requests to request logs. "
     "If the logs are from 4.x, add server logs or a capture."
 )
 
@@ -62,16 +63,17 @@ def readiness(
     min_coverage: float = MIN_COVERAGE,
     protocol: MessageRegistry = PROTOCOL,
 ) -> Report:
-    """Return a report on which of the clients returned by ``clients()`` would break on brokers of release ``target``.
+    """Return a report on the clients that would break on brokers of release ``target``. ``clients`` is a result of
+    the function ``clients()``.
 
     ``target`` is one of ``releases``, a release line such as ``"4.1"``, which stands for its newest known release, or
     a list of these. An unknown release raises ``UnknownReleaseError``. ``RELEASES.of`` creates a release from a
     broker's answer.
 
-    Several types of input may contain the same requests, so only the highest count is used. ``owners`` names the
-    owners of clients. If ``before`` contains the clients of an earlier run, the report lists the changes since then.
-    The report begins with its basis. It is INCOMPLETE if less than ``min_coverage`` percent of the bytes or of the
-    connections was read.
+    Several types of input may contain the same requests, so only the type with the highest count is used. ``owners``
+    names the owners of clients. If ``before`` contains the clients of an earlier run, the report lists the changes
+    since then. The report begins with its basis. The report is INCOMPLETE if less than ``min_coverage`` percent of
+    the bytes or of the connections was read.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
     found = [releases[one] if isinstance(one, str) else one for one in given]
@@ -144,7 +146,8 @@ def report_on(
 
 
 def _worst_first(targets: Sequence[Release]) -> str:
-    """Return the SQL order in which to keep rows of CLIENTS. Rows that all targets accept come last."""
+    """Return the SQL sort order that decides which rows of CLIENTS are kept. Rows that all targets accept come
+    last."""
     accepted = " AND ".join(f"({_accepted(target)})" for target in targets)
     return f"CASE WHEN {accepted} THEN 1 ELSE 0 END, api_key, version"
 
@@ -157,7 +160,7 @@ def _accepted(target: Release) -> str:
 
 
 Breaking = Mapping[str, set[Client]]
-"""Maps each release to the clients that use a version which it refuses but an earlier release accepted."""
+"""Maps each release to the clients that use a version which the release refuses but an earlier release accepted."""
 
 
 def _summary(
@@ -211,8 +214,8 @@ def _refused_already(judgement: Judgement) -> int:
 def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterator[str]:
     """Yield sentences on how to reach a target without losing a client.
 
-    They name the newest earlier release that refuses no client, and the releases on the way that refuse clients that
-    the target accepts.
+    The sentences name the newest earlier release that refuses no client, and the releases on the way that refuse
+    clients that the target accepts.
     """
     name = judgement.target.name
     if name not in releases or not breaking:
@@ -223,7 +226,7 @@ def _way(judgement: Judgement, breaking: Breaking, releases: Releases) -> Iterat
         name, set()
     )  # the other clients are too new for the target and for earlier releases
     if refused and dropped and (free := [release for release in earlier if not breaking.get(release)]):
-        yield f"The newest release before {name} that refuses none of them is {free[-1]}."
+        yield f"The newest release before {name} that refuses none of these clients is {free[-1]}."
     worse = [release for release in earlier if breaking.get(release, set()) - refused]
     if worse:
         lost = len(set.union(*(breaking[release] for release in worse)) - refused)
@@ -242,7 +245,8 @@ def _breaking(verdicts: Judged, releases: Releases) -> Breaking:
 
 
 def _per_release(judgements: Sequence[Judgement], breaking: Breaking, releases: Releases) -> Chart | None:
-    """Return a chart of the clients that break on each release, starting with the last that refuses no client.
+    """Return a chart of the clients that break on each release. The first bar is the last release that still accepts
+    all clients.
 
     Adjacent releases that refuse the same clients share a bar, but each target has its own bar.
     """
@@ -274,11 +278,11 @@ def _from_to(names: Sequence[str]) -> str:
 
 
 def _checks(judgement: Judgement) -> Iterator[Check]:
-    """Yield a check for each client. It fails if a version is refused, and is open if the verdict is unsure or
-    unknown.
+    """Yield a check for each client. The check fails if a version is refused, and is skipped if the verdict is unsure
+    or unknown.
 
-    CI systems compare checks by name, so names must not change between runs. They do not contain the number of
-    addresses or, for a client with an id, its address.
+    CI systems compare checks by name, so names must not change between runs. The names contain neither the number of
+    addresses nor, for a client with an id, the address.
     """
     for client, verdicts in judgement.by_client().items():
         worst = verdicts[0][1].state

@@ -62,7 +62,7 @@ def releases_of(package: str) -> Releases:
     try:
         return registry(package).releases
     except (ImportError, ValueError) as error:
-        hint = "Generate it from definitions with a releases.json, or specify another package with --releases"
+        hint = "Generate the package from definitions with a releases.json, or specify another with --releases"
         raise OptionError(f"no releases in the package {package}: {error}. {hint}") from None
 
 
@@ -78,7 +78,8 @@ def refused_by(api_key: int, version: int, releases: Releases = RELEASES) -> tup
 
 @cache
 def deprecated_in(api_key: int, version: int, releases: Releases = RELEASES) -> tuple[str, ...]:
-    """Return the releases that deprecate a version, oldest first. The data begins with release 3.7."""
+    """Return the releases that deprecate a version, oldest first. Deprecations are known for release 3.7 and
+    newer."""
     return tuple(
         name
         for name, release in releases.items()
@@ -118,9 +119,9 @@ def _accepts(release: Release, api_key: int, version: int) -> bool:
 
 
 def _has_older(api_key: int, version: int, api: Api, releases: Releases) -> bool:
-    """Return whether clients that send a version too new for ``api`` also support an older version that it accepts.
-
-    Assume that they support the versions of the first release with this version, or else of the newest release.
+    """Return whether clients that send a version too new for ``api`` also support an older version that ``api``
+    accepts. Assume that such clients support the versions of the first release that accepts ``version``. If no
+    release accepts it, assume that they support the versions of the newest release.
     """
     first = next((release for release in releases.values() if _accepts(release, api_key, version)), releases.newest)
     return api_key in first.apis and first.apis[api_key].accepted.start < api.accepted.stop
@@ -148,8 +149,8 @@ def judge(
     The verdict depends on the versions that a release accepts, not on the versions that it advertises. For example,
     4.x advertises Produce 0-2 but refuses them, and only 4.0.0 refuses JoinGroup 0-1 [KAFKA-18334, KAFKA-19444]. A
     version that is too new for the release does no harm if the client negotiates, because the client will then use a
-    lower version. ``releases`` are the known releases. The target is one of them, unless ``RELEASES.of`` created it
-    from a broker's answer.
+    lower version. ``releases`` are the known releases. The target is one of these releases, unless ``RELEASES.of``
+    created the target from a broker's answer.
     """
     first = next(iter(refused_by(api_key, version, releases)), None)
     deprecated = next(iter(deprecated_in(api_key, version, releases)), None)
@@ -160,7 +161,7 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
     api = target.apis.get(api_key)
     always_answered = api_key == ApiKey.API_VERSIONS
     if api is not None and (version in api.accepted or always_answered):
-        return (DEPRECATED, "a future release will remove it") if version in api.deprecated else (OK, "")
+        return (DEPRECATED, "a future release will remove the version") if version in api.deprecated else (OK, "")
     if api is not None and version in api.unstable:
         return UNSURE, "accepted only if unstable.api.versions.enable is set"
     if (
@@ -187,7 +188,8 @@ def _state(api_key: int, version: int, target: Release, negotiates: bool, releas
 
 
 def _not_offered(api: Api | None, version: int, negotiates: bool) -> tuple[str, str]:
-    """Return the state and reason for a version that a broker does not accept. Its release may be unknown."""
+    """Return the state and reason for a version that a broker does not accept. The broker's release may be
+    unknown."""
     has = f"accepts {format_range(api.accepted)}" if api and api.accepted else "does not offer this API"
     if api and version < api.accepted.start:
         return REFUSED, f"the broker {has}"

@@ -36,7 +36,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A small table, with the most important rows first. ``name`` is part of its file names.
+    """A small table, with the most important rows first. ``name`` is part of the table's file names.
 
     ``more`` is the number of omitted rows. ``empty`` is the text to show instead of a table without rows.
     """
@@ -90,9 +90,8 @@ PASSED, FAILED, SKIPPED = "passed", "failed", "skipped"
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A report's result for CI systems, such as the verdict on a client. The group is the target.
-
-    ``state`` is passed, failed, or skipped if the result is open. ``message`` says why the check did not pass.
+    """A report's result for CI systems, such as the verdict on a client. ``group`` is the name of the target.
+    ``state`` is passed, failed, or skipped if the result is unclear. ``message`` says why the check did not pass.
     """
 
     name: str
@@ -109,9 +108,9 @@ def _now() -> datetime:
 class Report:
     """A report as data.
 
-    ``name`` is the stem of its file names. ``exit_code`` is 0, or 1 if the report requires action. Pages, Markdown
-    and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. It reloads itself every
-    ``refresh`` seconds unless ``refresh`` is 0.
+    ``name`` is the stem of the report's file names. ``exit_code`` is 0, or 1 if the report requires action. Pages,
+    Markdown and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. The page reloads
+    itself every ``refresh`` seconds unless ``refresh`` is 0.
     """
 
     name: str

@@ -30,7 +30,7 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
     """Write ``<report>.html``, ``<report>-<table>.csv`` and ``.parquet`` for each table, and the report as JSON,
     Markdown and, if it has checks, JUnit XML. Return the paths, beginning with the page.
 
-    The same report produces the same files. Only the user can read them, and no file is ever incomplete. Raises
+    The same report produces the same files. Only the user can read the files, and no file is ever incomplete. Raises
     :class:`~kwire_inspect.options.OptionError` instead of replacing a file that is not listed in ``_kwire``. Parquet
     contains the exact cells. CSV is for spreadsheets. In CSV, lists become text, texts that look like formulas get
     the prefix ``'``, and characters that control a terminal are escaped.
@@ -76,7 +76,8 @@ def _array(cells: Sequence[Cell]) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return a text with lone surrogates escaped, because UTF-8 cannot encode them, or a time in UTC."""
+    """Return a value that Arrow can store. Lone surrogates in texts are escaped, because UTF-8 cannot encode them.
+    Times are converted to UTC."""
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, datetime):
@@ -114,7 +115,8 @@ def _own(folder: Path, names: Set[str]) -> None:
 
 
 def _put(path: Path, write: Writer) -> Path:
-    """Write to a new file and rename it, so that a killed process never leaves it incomplete. Return the path."""
+    """Write to a new file and rename it, so that a killed process never leaves an incomplete file. Return the
+    path."""
     temporary = path.with_name(f".{path.name}.part")
     temporary.unlink(missing_ok=True)
     try:

@@ -31,7 +31,7 @@ def find_target(text: str, config: str | None = None, releases: Releases = RELEA
 
     ``config`` is the properties file of a client, for a broker that requires TLS or a login. Raises
     ``UnknownReleaseError`` for an unknown release, ``BrokerError`` if the broker does not answer, and
-    :class:`OptionError` for any other kind of file.
+    :class:`OptionError` if the file does not contain a broker's answer.
     """
     is_address = ":" in text  # 1.1.1.1:9092 is not a release of the line 1.1
     if not is_address and text in releases:

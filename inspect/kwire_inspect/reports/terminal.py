@@ -19,7 +19,7 @@ WIDEST = 60
 NARROW = 16
 """Maximum length in characters of texts that are never folded. Longer texts are folded between words if necessary."""
 WORD = 28
-"""Maximum length in characters of words that are not folded, unless they would fill a third of the line."""
+"""Maximum length in characters of words that are not folded. A third of the line is the limit if it is shorter."""
 GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 
@@ -48,8 +48,8 @@ def print_report(report: Report, console: Console, rows: int = ROWS) -> None:
 
 
 def _fitting(table: Table, places: list[int], width: int, rows: int) -> dict[int, int]:
-    """Return the width in characters of each column that fits, by position from the left. At least one column is
-    returned.
+    """Return a mapping from the position of each column that fits to the width of the column in characters. The
+    mapping contains at least one column.
     """
     widths: dict[int, int] = {}
     room = width + GAP

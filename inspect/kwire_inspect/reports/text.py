@@ -1,4 +1,5 @@
-"""Cells as text for people. Texts from the wire, such as client ids, are untrusted. They are escaped and shortened.
+"""Cells as text for people. Texts from the wire, such as client ids, are untrusted, so they are escaped and
+shortened.
 
 Python escapes replace all characters that a terminal or browser would not show, or that would change the order or
 appearance of the surrounding text. Spreadsheets evaluate CSV cells that begin like a formula, even after spaces or
@@ -15,7 +16,7 @@ from kwire_inspect.reports.report import Cell, Column
 from kwire_rules import printable
 
 LONGEST = 200
-"""Maximum number of characters to show. Files contain the whole text."""
+"""Maximum number of characters of a text to show. Files contain the whole text."""
 WHOLE = 1 << 20
 """Maximum number of characters to show of a text in a ``whole`` column."""
 _INVISIBLE = (
@@ -34,7 +35,7 @@ not included, because they depend on the Unicode version.
 
 
 def shown(cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell as text: times in UTC, floats with four digits, and texts escaped and shortened."""
+    """Return a cell as text: times in UTC, floats with four significant digits, and texts escaped and shortened."""
     if cell is None:
         return ""
     if isinstance(cell, bool):
@@ -49,16 +50,16 @@ def shown(cell: Cell, longest: int = LONGEST) -> str:
 
 
 def shown_in(column: Column, cell: Cell, longest: int = LONGEST) -> str:
-    """Return a cell of this column as text for people. Use its brief form, if any, and do not shorten texts in a
-    ``whole`` column.
+    """Return a cell of this column as text for people. Use the brief form if the column defines one, and do not
+    shorten texts in a ``whole`` column.
     """
     brief = column.brief(cell) if column.brief and isinstance(cell, str) else cell
     return shown(brief, WHOLE if column.whole else longest)
 
 
 def visible(text: str, longest: int = LONGEST) -> str:
-    """Return ``text``, or its beginning and length, with escapes for control characters, direction marks, lone
-    surrogates and unusual spaces.
+    """Return ``text`` with escapes for control characters, direction marks, lone surrogates and unusual spaces. If
+    ``text`` exceeds ``longest`` characters, return only its beginning, followed by its length.
 
     >>> visible("a\\x1b[31m b\\u202ec")
     'a\\\\x1b[31m b\\\\u202ec'
@@ -106,15 +107,16 @@ def file_name(path: str) -> str:
 
 
 def label(text: str, longest: int = 28) -> str:
-    """Return a short label for a chart axis. It keeps the beginning and end of the text, because names often differ
-    there.
+    """Return a short label for a chart axis. The label keeps the beginning and end of the text, because names often
+    differ there.
     """
     text = visible(text)
     return text if len(text) <= longest else f"{text[: longest - 9]}…{text[-8:]}"
 
 
 def number(value: float) -> str:
-    """Return a number as text, with four digits, or as an integer if it is at least 1,000. NaN becomes an empty text.
+    """Return a number as text with four significant digits, or as an integer if it is at least 1,000. NaN becomes an
+    empty text.
 
     >>> [number(0.0), number(12.3456), number(123456.7), number(1e-7), number(float("nan"))]
     ['0', '12.35', '123457', '1e-07', '']

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 MARKS = {"refused": "bad", "unsure": "warn", "unknown": "warn", "deprecated": "warn", "ok": "good"}
 TARGET = Column("target")
 BY_ADDRESS = "Clients by address"
-ADDRESS = replace(WHO[1], comment=f'Only address of the client. For clients with several, see "{BY_ADDRESS}".')
+ADDRESS = replace(WHO[1], comment=f'Address of the client, if there is only one. Otherwise, see "{BY_ADDRESS}".')
 ADDRESSES = Column("addresses", comment="Number of addresses, if the client has several.")
-OWNER = Column("owner", comment="Owner according to --owners. Empty if no line matches.")
+OWNER = Column("owner", comment="Owner according to --owners, or empty if no line matches.")
 UPGRADED = "Requests between brokers and controllers do not affect the verdict, because an upgrade changes both ends."
 FROM_METRICS = " (from metrics, by software only)"
 INPUT_KIND = Column("input_kind", comment="Types of input.")
@@ -52,8 +52,8 @@ def _table(
 ) -> Table:
     """Return a table of uses in one of ``states``, with one row per client, API and target.
 
-    The most important columns are on the left, because terminals have room for only a few columns. ``state`` is
-    omitted if the title says it, and ``target`` is omitted if there is only one.
+    The most important columns are on the left, because terminals have room for only a few columns. The column
+    ``state`` is omitted if there is only one state, and the column ``target`` is omitted if there is only one target.
     """
     rows = []
     for judgement in judgements:
@@ -79,7 +79,7 @@ def _table(
         "requests",
         Column(
             "refusals",
-            comment="Requests refused in a server log, or unanswered because the server closed the connection.",
+            comment="Refused according to a server log, or unanswered because the server closed the connection.",
         ),
         "last_seen",
         "deprecated_since",

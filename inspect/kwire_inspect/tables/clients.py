@@ -1,11 +1,11 @@
 """The tables CLIENTS and PROBLEMS, created from exchanges and refusals in one pass.
 
 The inputs are tables of EXCHANGES from captures or request logs, tables of REFUSALS, and tables of CLIENTS and
-PROBLEMS from an earlier count. Each table is identified by its columns. EXCHANGES need only ``EXCHANGE_COLUMNS``, and
-REFUSALS need only ``REFUSAL_COLUMNS``.
+PROBLEMS from an earlier count. Each table is identified by its columns. Tables of EXCHANGES need only the columns
+``EXCHANGE_COLUMNS``, and tables of REFUSALS need only ``REFUSAL_COLUMNS``.
 
 The process that reads exchanges counts them before it stores them, so that only a few rows move to other processes.
-Counting is therefore defined twice, in SQL and for Arrow. Tests compare the two.
+Counting is therefore defined twice, in SQL and for Arrow. Tests compare the two implementations.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ INPUT_KIND = f"""
 so another input may also contain it.
 """
 MAX_VERSIONS = 10_000
-"""Maximum number of versions in a summary. Real inputs contain a few hundred, but a hostile input can invent 2^32."""
+"""Maximum number of versions in a summary. Real inputs contain a few hundred versions, but a hostile input can invent
+2^32."""
 IDENTITY = ("client_id", "software_name", "software_version", "principal")
 MAX_IDENTITY = 1000
-"""Maximum number of characters to keep of each part of an identity. Reports keep up to 10,000 clients in memory."""
+"""Maximum number of characters to keep of the value of each column in ``IDENTITY``. Reports keep up to 10,000 clients
+in memory."""
 KEYS = ("input_kind", "client_host", "server_port", *IDENTITY, "api_key", "api", "version")
 KNOWN = "api_key IS NOT NULL"
 """SQL condition for rows of CLIENTS that count requests of known APIs."""
@@ -73,13 +75,14 @@ _COUNTED_PROBLEMS = f"""
             0 AS refused, 0 AS bytes, connections AS begun, unread, problem
         FROM {{name}}"""
 AT_ONCE = 8 << 20
-"""Number of bytes of exchanges to count together, about 35,000 requests. The last batch may exceed this number."""
+"""Number of bytes of exchanges to count at once, which is about 35,000 requests. The last batch may exceed this
+size."""
 MAX_WAITING = 16 << 20
-"""Maximum number of bytes of counts to add up, slightly more than a database accepts at a time."""
+"""Maximum size, in bytes, of the counts to hold and add up. It is slightly more than a database accepts at a time."""
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")
 _BROKEN = ("problem", "broken_source", "broken_position")
-"""Columns that identify the place of broken input. Problems are counted by place."""
+"""Columns by which problems are counted: the problem and the place of the broken input."""
 
 
 def versions_seen(table: Relation) -> list[dict[str, Any]]:
@@ -107,8 +110,8 @@ class Clients(Generic[R]):
     """Clients with the API versions that they use, and the parts of the input that could not be read.
 
     ``table`` has the columns of CLIENTS, and ``problems`` has the columns of PROBLEMS. ``counted`` contains the rows
-    of both, from one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if problems may be
-    missing.
+    of both tables, computed in one pass over the inputs. ``origin`` describes the inputs. ``complete`` is false if
+    problems may be missing.
     """
 
     counted: R
@@ -117,19 +120,18 @@ class Clients(Generic[R]):
 
     @cached_property
     def table(self) -> R:
-        """Table with the columns ``columns.CLIENTS``. ``api_key`` is null for requests of an unknown API. See
-        :data:`KNOWN`.
-        """
+        """Table with the columns of CLIENTS. In rows for requests of an unknown API, ``api_key`` is null. See
+        :data:`KNOWN`."""
         return query(f"SELECT {', '.join(CLIENTS.names)} FROM {{seen}} WHERE problem IS NULL", seen=self.counted)
 
     @cached_property
     def problems(self) -> R:
-        """Table with the columns ``columns.PROBLEMS``."""
+        """Table with the columns of PROBLEMS."""
         return query(_PROBLEMS, seen=self.counted)
 
     @contextmanager
     def kept(self) -> Iterator[Clients[R]]:
-        """Provide the clients for a ``with`` block. They are computed only once."""
+        """Provide the clients for a ``with`` block, and compute them only once."""
         with kept(self.counted) as counted:
             yield replace(self, counted=counted)
 
@@ -137,7 +139,7 @@ class Clients(Generic[R]):
 def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
     """Return the clients in one or more tables of exchanges, refusals and previously counted clients.
 
-    Raises ``ValueError`` if no table is given. Reports begin with ``origin``.
+    Raises ``ValueError`` if no table is given. Reports begin with the description in ``origin``.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges, refusals or clients")
@@ -150,7 +152,7 @@ def clients(*tables: R | Clients[R], origin: Origin = UNKNOWN) -> Clients[R]:
 
 
 def _seen(name: str, columns: Collection[str]) -> str:
-    """Return a query for the rows to count, each with its input type and counts."""
+    """Return a query that selects the rows to count, with the input type and the counts of each row."""
     if "places" in columns:
         return _COUNTED_PROBLEMS.format(name=f"{{{name}}}")
     requests, known = "coalesce(packets, 1)" if "packets" in columns else "1", set(IDENTITY)
@@ -188,10 +190,10 @@ def _one(condition: str) -> str:
 def counted(
     exchanges: Iterable[pa.RecordBatch], at_once: int = AT_ONCE, most: int = MAX_WAITING
 ) -> Iterator[pa.RecordBatch]:
-    """Count batches with ``EXCHANGE_COLUMNS``, and yield fewer rows with the columns :data:`COUNTED`. ``clients``
-    returns the same result for these rows.
+    """Count exchanges in batches with the columns ``EXCHANGE_COLUMNS``. Yield fewer rows, with the columns
+    :data:`COUNTED`, for which ``clients`` returns the same result.
 
-    If there are too many clients and connections, their counts are not added up, to limit the memory.
+    To limit memory use, the counts of very many clients and connections are not added up.
     """
     kept: list[pa.Table] = []
     complete = True
@@ -243,7 +245,7 @@ def _of_requests(table: pa.Table) -> pa.Table:
             "refused": _ones(compute.and_(unanswered, compute.equal(table["reason"], CLOSED))),
             "bytes": compute.add(sent, compute.fill_null(table["response_size"], 0)),
             "begun": _ones(compute.equal(table["number"], 0)),
-            # Not a scalar null, because pyarrow before 24 then breaks the offsets of a sliced array of text.
+            # In pyarrow before 24, a scalar null would break the offsets of a sliced text array.
             "broken_source": compute.if_else(whole, pa.nulls(len(table), pa.string()), table["source"]),
             "broken_position": compute.if_else(whole, None, table["position"]),
         }
@@ -261,9 +263,8 @@ def _ones(condition: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _grouped(table: pa.Table, by: Sequence[str]) -> pa.Table:
-    """Return a table with one row per group, including the place of its first request and its number of connections.
-
-    The connections are not counted if they are among the columns to group by.
+    """Return a table with one row per group, including the place of the first request and the number of connections.
+    Connections are not counted if ``by`` contains ``connection``.
     """
     first_seen, source, position = (table[name] for name in _PLACE)
     # the same order as `place` in SQL: null times last, null sources and positions first

@@ -1,8 +1,7 @@
-"""Tables of this process, stored in DuckDB and filled from Arrow batches. They do not need Java.
-
-DuckDB's memory is limited, and it writes rows that do not fit to a folder. Only this user can read the folder, which
-is removed with the database. DuckDB returns 2,048 rows at a time, however large they are. Long values are therefore
-kept in a separate file, and tables contain their positions.
+"""Tables of this process, stored in DuckDB and filled from Arrow batches. Java is not required. Rows that do not fit
+into DuckDB's limited memory are written to a folder. Only this user can read the folder, which is removed with the
+database. DuckDB returns 2,048 rows at a time, however large they are. Long values are therefore kept in a separate
+file, and tables contain the positions of these values.
 """
 
 from __future__ import annotations
@@ -23,13 +22,14 @@ from kwire_inspect.rows import BATCH_BYTES, BINARY, by_bytes
 from kwire_inspect.tables.relations import Backend, Batches, Row, backend
 
 MEMORY = "96MiB"
-"""Memory limit of a database. Data that does not fit is written to its folder."""
+"""Memory limit of a database. Data that does not fit is written to the database's folder."""
 PER_OPERATOR = "SET operator_memory_limit = '32MiB'"
-"""Setting that limits the memory of a sort. Rows that do not fit are written to the folder."""
+"""Setting that limits the memory of a sort. Rows that do not fit are written to the database's folder."""
 ROWS = 2048
 """Number of rows that DuckDB returns at a time."""
 MAX_PARTS = 4096
-"""Maximum number of parts for computing groups that do not fit into memory. Part of their text stays in memory."""
+"""Maximum number of parts in which to compute groups that do not fit into memory. Some text of the groups always
+stays in memory."""
 LONG = 2048
 """Maximum size in bytes of a value that is stored in a table instead of the separate file."""
 MAX_VALUE = 1 << 30
@@ -54,7 +54,8 @@ PREPARED = """
         (a, b, c, d) AS row(a IS NOT NULL, a, b IS NOT NULL, b, c IS NOT NULL, c, d IS NOT NULL, d);
     CREATE MACRO unix_micros(time) AS epoch_us(time);
 """
-"""Spark functions that have other names in DuckDB. In a struct, null is the lowest value, as in Spark."""
+"""SQL that defines the Spark functions that DuckDB lacks or names differently. In a struct, null is the lowest value,
+as in Spark."""
 
 Read = Callable[..., Iterable[pa.RecordBatch]]
 
@@ -65,7 +66,7 @@ _SHORT, _LONG = b"\0", b"\1"
 
 
 class Database:
-    """A database of this process."""
+    """A DuckDB database of this process."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="kwire-")
@@ -87,7 +88,8 @@ class Database:
         return LocalTable(self, name)
 
     def view(self, text: str, tables: Iterable[LocalTable | LocalRows]) -> LocalTable:
-        """Return a view of a query on these tables. The query runs on each read, because a copy would use memory."""
+        """Return a view of a query on these tables. The query runs each time the view is read, because storing the
+        result would use memory."""
         name = self._new()
         self.connection.execute(f"CREATE VIEW {name} AS {text}")
         return LocalTable(self, name, tables)
@@ -101,7 +103,8 @@ class Database:
         )
 
     def batches(self, text: str, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of a query in batches of at most ``most`` bytes, or of a single row if it is larger."""
+        """Yield the rows of a query in batches of at most ``most`` bytes. Only a batch of a single row may be
+        larger."""
         with self.connection.cursor() as cursor:
             cursor.execute(PER_OPERATOR)
             for batch in cursor.sql(text).to_arrow_reader(ROWS):
@@ -110,7 +113,7 @@ class Database:
     def rows(self, text: str) -> Iterator[Row]:
         """Yield the rows of a query as dicts."""
         for batch in self.batches(text):
-            # sums of integers are decimals
+            # DuckDB returns sums of integers as decimals
             kinds = [pa.int64() if pa.types.is_decimal(kind) else kind for kind in batch.schema.types]
             yield from _cast(batch, pa.schema(zip(batch.schema.names, kinds, strict=True))).to_pylist()
 
@@ -127,7 +130,7 @@ class Database:
 
 
 class LocalTable:
-    """A table or view in a database of this process. It is dropped with this object."""
+    """A table or view in a database of this process. The table or view is dropped when this object is deleted."""
 
     def __init__(self, database: Database, name: str, viewed: Iterable[LocalTable | LocalRows] = ()) -> None:
         self.database = database
@@ -137,11 +140,11 @@ class LocalTable:
         self.columns: list[str] = database.connection.table(name).columns
 
     def __del__(self) -> None:
-        with suppress(duckdb.Error):  # the database is closed
+        with suppress(duckdb.Error):  # the database may be closed
             self.database.connection.execute(f"DROP {'VIEW' if self.viewed else 'TABLE'} IF EXISTS {self.name}")
 
     def add(self, batches: Iterable[pa.RecordBatch]) -> LocalTable:
-        """Add the rows of batches with these columns in this order. Return the table."""
+        """Add the rows of batches, whose columns must be in the order of the table's columns. Return the table."""
         for part in chain.from_iterable(map(by_bytes, batches)):
             self.database.insert(self.name, part)
         return self
@@ -151,18 +154,19 @@ class LocalTable:
         yield from self.database.rows(f"FROM {self.name}")
 
     def batches(self, schema: pa.Schema, most: int = BATCH_BYTES) -> Iterator[pa.RecordBatch]:
-        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes or one larger row."""
+        """Yield all rows with the columns of ``schema``, in batches of at most ``most`` bytes. Only a batch of a
+        single row may be larger."""
         listed = ", ".join(f'"{name}"' for name in schema.names)
         for batch in self.database.batches(f"SELECT {listed} FROM {self.name}", most):
             yield _cast(batch, schema)
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Call a function with these columns of all rows, and return the batches that it returns."""
+        """Call a function with all rows in the columns of ``schema``, and return the resulting batches."""
         return function(self.batches(schema))
 
 
 class LocalRows:
-    """Rows of files. They are read from the files each time, and loaded into a database only for queries.
+    """Rows of files. Each use reads the rows from the files. Only queries load the rows into a database.
 
     ``read`` is a function such as ``readers.read_batches``.
     """
@@ -184,7 +188,7 @@ class LocalRows:
         return self.loaded.name
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Call a function with these columns of all rows, and return the batches that it returns."""
+        """Call a function with all rows in the columns of ``schema``, and return the resulting batches."""
         return self._read(columns=schema.names, transform=function, **how)
 
     def count(self) -> int:
@@ -271,20 +275,22 @@ def _cast(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 class _LongValues:
-    """Long binary values, stored in an unnamed file. In a table, a mark precedes each value or its position."""
+    """Long binary values, stored in an unnamed file. A table contains each short value, or the position of each long
+    value, preceded by a mark."""
 
     def __init__(self) -> None:
         self._file = TemporaryFile(buffering=0)  # noqa: SIM115
         self._size = 0
 
     def put(self, values: pa.Array) -> pa.Array:
-        """Return these values as stored in a table."""
+        """Return the values in the form in which a table stores them."""
         if not compute.any(compute.greater(compute.binary_length(values), LONG)).as_py():
             return compute.binary_join_element_wise(pa.scalar(_SHORT), values, pa.scalar(b""))
         return pa.array([None if value is None else self._put(value) for value in values.to_pylist()], BINARY)
 
     def filled(self, batch: pa.RecordBatch, most: int) -> Iterator[pa.RecordBatch]:
-        """Yield stored rows with their actual values, in batches of at most ``most`` bytes or one larger row."""
+        """Yield stored rows with their actual values, in batches of at most ``most`` bytes. Only a batch of a single
+        row may be larger."""
         for part in by_bytes(batch, most, _size):
             filled = [self._get(column) if column.type == BINARY else column for column in part.columns]
             yield pa.RecordBatch.from_arrays(filled, schema=part.schema)

@@ -1,4 +1,5 @@
-"""Tables as folders of files, replaced as a whole on any file system. Writes Parquet files without Spark."""
+"""Tables as folders of files. A table is replaced as a whole, on any file system. Parquet files are written without
+Spark."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 DATE = "date"
 NO_DATE = "__HIVE_DEFAULT_PARTITION__"
 _OF_TABLES = re.compile(r"part-.*|_.*|\..*\.crc|[^=]+=.*", re.DOTALL)
-"""Pattern of the names of parts, files that Spark and Hadoop add, and partition folders."""
+"""Pattern of the names in the folder of a table: data files, files that Spark and Hadoop add, and partition
+folders."""
 MAX_OPEN = 32
 """Maximum number of partition files that are open at a time."""
 MAX_GROUPS = 16
@@ -66,10 +68,9 @@ class Files:
         raise NotImplementedError
 
     def check(self, path: str) -> None:
-        """Raise :class:`OptionError` unless ``path`` is missing, a table written by kwire, or a folder without other
-        files.
-
-        A table contains only files with names that Spark uses, and a marker file that describes its origin.
+        """Raise :class:`OptionError` if ``path`` exists, but is neither a table that kwire wrote nor an empty folder.
+        A table that kwire wrote contains only files with names that Spark uses, and a marker file that describes the
+        table's origin.
         """
         if not self.exists(path):
             return
@@ -79,7 +80,7 @@ class Files:
             raise OptionError(f"{path} was not written by kwire: move it, or choose another folder")
 
     def delete(self, path: str) -> None:
-        """Delete a table. Its marker is deleted last, so that a partially deleted table is recognized."""
+        """Delete a table. The marker is deleted last, so that a partially deleted table is still recognized."""
         if self.exists(path):
             self.check(path)
             for child in self._children(path):
@@ -99,7 +100,7 @@ class Files:
     def replacing(self, folder: str, name: str) -> Iterator[str]:
         """Provide the path of a folder for the marker and files of a new table ``folder/name``.
 
-        If the ``with`` block creates the folder, it replaces the earlier table at the end of the block.
+        If the ``with`` block creates the folder, the folder replaces the earlier table at the end of the block.
         """
         path = f"{folder.rstrip('/')}/{name}"
         written, replaced = _hidden(path, "writing"), _hidden(path, "replaced")
@@ -111,7 +112,7 @@ class Files:
             yield written
         except BaseException:
             with suppress(Exception):
-                self.delete(written)  # in case the disk is full
+                self.delete(written)  # to free space if the disk is full
             raise
         if self.exists(written):
             if self.exists(path):
@@ -149,8 +150,8 @@ class LocalFiles(Files):
 
 
 class ParquetTable:
-    """Writes a table to files of this process. Each partition has one file, unless the rows of more than
-    :data:`MAX_OPEN` partitions alternate.
+    """Writes a table to files of this process. A partition has several files if it has more than :data:`MAX_GROUPS`
+    row groups, or if the rows of more than :data:`MAX_OPEN` partitions alternate.
     """
 
     def __init__(self, folder: str, origin: Origin, by_date: bool) -> None:
@@ -159,10 +160,11 @@ class ParquetTable:
         self._folder, self._origin, self._by_date = Path(folder), origin, by_date
         self._waiting: dict[str, list[pa.RecordBatch]] = {}
         self._open: dict[str, ParquetWriter] = {}  # least recently used first
-        self._groups: Counter[str] = Counter()  # row groups of each partition in its open file
+        self._groups: Counter[str] = Counter()  # number of row groups in the open file of each partition
 
     def write(self, batch: pa.RecordBatch) -> None:
-        """Write rows. Combine small batches, as a writer keeps the positions of all row groups until it is closed."""
+        """Write rows. Combine small batches, because a writer keeps the positions of all row groups until it is
+        closed."""
         from pyarrow import default_memory_pool
 
         from kwire_inspect.rows import BATCH_BYTES, by_bytes
@@ -208,7 +210,7 @@ class ParquetTable:
             # statistics and dictionaries would copy values, which may be 40 MB each
             plain = [field.name for field in schema if field.type != BINARY]
             writer = ParquetWriter(file, schema, use_dictionary=plain, write_statistics=plain)
-            writer.file_handle = file  # the writer closes it
+            writer.file_handle = file  # so that the writer closes the file
         self._open[partition] = writer
         return writer
 
@@ -220,7 +222,8 @@ class ParquetTable:
 
 @dataclass(frozen=True)
 class TableWriter:
-    """Writes each table that a function creates from a process's rows to its own folder. It can be pickled."""
+    """Passes the rows of a process to several functions, and writes the table that each function returns to its own
+    folder. Instances can be pickled."""
 
     functions: Mapping[str, Batches]
     origin: Origin
@@ -238,7 +241,7 @@ class TableWriter:
                     for rows in function([batch]):
                         tables[folder].write(rows)
                         if sum(table.held for table in tables.values()) > BATCH_BYTES:
-                            max(tables.values(), key=attrgetter("held")).flush()  # writes large row groups
+                            max(tables.values(), key=attrgetter("held")).flush()  # large row groups result
         yield from ()
 
 
@@ -250,8 +253,8 @@ def write_parquet(
     by_date: bool = False,
     origin: Origin = UNKNOWN,
 ) -> list[str]:
-    """Write each table that a function creates from all rows to ``folder/name``. Return the names of the tables that
-    have rows.
+    """Write the table that each of the named ``functions`` creates from all rows to ``folder/name``. Return the names
+    of the tables that have rows.
 
     An existing table is not replaced by a table without rows. ``rows`` calls its argument with all rows, or with some
     of the rows in each of several processes. ``by_date`` partitions tables by the UTC date of ``time``.
@@ -266,7 +269,7 @@ def write_parquet(
 
 
 def _new_part(folder: Path) -> BinaryIO:
-    """Create and open a file for a part of a table. Its name contains the number of this process."""
+    """Create and open a data file of a table. The file name contains the number of this process."""
     process, number = current_process().name, 0
     while True:
         path = folder / f"part-{process if process.isdecimal() else '0':>05}-{number:05}.snappy.parquet"
@@ -276,7 +279,7 @@ def _new_part(folder: Path) -> BinaryIO:
 
 
 def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the folder name of each date, and the rows of the date."""
+    """Yield the folder name of each date, and the rows with that date."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -287,7 +290,8 @@ def _by_date(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _hidden(path: str, state: str) -> str:
-    """Return the path of a table while it is being replaced. Spark ignores names that begin with ``_``."""
+    """Return the path of the old or new files of a table while the table is being replaced. Spark ignores names that
+    begin with ``_``."""
     folder, _, name = path.rpartition("/")
     return f"{folder}/_{name}.{state}"
 

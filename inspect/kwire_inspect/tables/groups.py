@@ -1,9 +1,9 @@
-"""The state in internal topics as tables: offsets, groups, members, transactions, and cluster metadata.
+"""Tables of the state in internal topics: offsets, groups, members, transactions, and cluster metadata.
 
-Each function computes a table from the RECORDS of ``kafka_log``. It ignores other topics, and returns the state at
-the end of the log as a table of the same engine, with the columns in ``kwire_inspect.state.columns``. One task
-replays each partition in order, and needs memory for the live state of the partition. All records must come from one
-cluster. Replicas of a partition are counted once, but partitions of two clusters would be mixed up.
+Each function computes a table from the RECORDS of ``kafka_log``. Records of other topics are ignored. The result is
+the state at the end of the log, as a table of the same engine with the columns in ``kwire_inspect.state.columns``.
+One task replays each partition in order, and needs memory for the live state of the partition. All records must come
+from one cluster. Replicas of a partition are counted once, but partitions of two clusters would be mixed up.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FAILED = pa.schema([RECORDS.field(name) for name in NEEDED])
 _SNAPSHOT = "endswith(source, '.checkpoint')"
 ORDER = (
     f"CASE WHEN {_SNAPSHOT} THEN 0 ELSE 1 END",
-    "regexp_extract(source, '([0-9]+)-[0-9]+[.]checkpoint$', 1)",  # empty for the oldest, bootstrap.checkpoint
+    "regexp_extract(source, '([0-9]+)-[0-9]+[.]checkpoint$', 1)",  # empty for bootstrap.checkpoint, the oldest
     f"CASE WHEN {_SNAPSHOT} THEN source END",
     "`offset`",
 )
@@ -56,8 +56,8 @@ def _replayed(
     protocol: MessageRegistry = PROTOCOL,
     names: Names | None = None,
 ) -> R:
-    """Return the state after replaying each partition in one task. Snapshots are replayed from oldest to newest, and
-    then the log.
+    """Return the state after replaying each partition in one task. Snapshots are replayed from oldest to newest,
+    followed by the log.
     """
     of_topic = query(f"SELECT * FROM {{records}} WHERE topic = '{topic}'", records=records)
     work = partial(_rows, new=new, schema=schema, protocol=protocol, names=names)
@@ -89,7 +89,7 @@ members = partial(_with_names, partial(_replayed, OFFSETS_TOPIC, Members, column
 """
 share_states = partial(_with_names, partial(_replayed, SHARES_TOPIC, ShareStates, columns.SHARE_STATES))
 """Progress of share groups from ``__share_group_state`` [KIP-932], one row per group and partition. Topic names come
-from the same source as in ``members``.
+from ``__cluster_metadata``, if the records include it.
 """
 transactions = partial(_replayed, TRANSACTIONS_TOPIC, Transactions, columns.TRANSACTIONS)
 """Last transaction of each transactional id."""
@@ -113,7 +113,7 @@ quotas = partial(_replayed, METADATA_TOPIC, Quotas, columns.QUOTAS)
 def coordinated(records: R, protocol: MessageRegistry = PROTOCOL) -> Iterator[dict[str, R]]:
     """Provide the tables ``committed``, ``groups`` and ``members`` for a ``with`` block. Replay the log only once.
 
-    All three tables contain topic names, as in ``members``.
+    Topic names are filled in as for ``members``.
     """
     schemas = {"committed": columns.COMMITTED, "groups": columns.GROUPS, "members": columns.MEMBERS}
     states: dict[str, Callable[[], State]] = {"committed": CommittedOffsets, "groups": Groups, "members": Members}

@@ -33,12 +33,12 @@ version 2 do.
 Names = tuple[pa.Array, pa.Array]
 """Topic ids, and the topic names at the same positions."""
 Structs = ExchangeStructs | RecordStructs
-"""Function that converts the rows of one kind."""
+"""Function that converts the rows of one API, or of one kind of record."""
 
 
 def topic_names_in(messages: pa.StructArray, topics: str | None) -> pa.RecordBatch:
-    """Return the topic names in a column of messages, from the list field ``topics``, or from the messages themselves
-    if it is ``None``."""
+    """Return the topic names in a column of messages. ``topics`` is the list field that contains the topics, or
+    ``None`` if each message describes one topic."""
     found, clusters = messages, pa.nulls(len(messages), pa.string())
     if topics is not None:
         lists = compute.struct_field(messages, topics)
@@ -54,7 +54,7 @@ def topic_names(*tables: R, protocol: MessageRegistry = PROTOCOL) -> R:
     """Return a table with the columns :data:`TOPICS`, one row per topic id in tables of EXCHANGES and RECORDS.
 
     Names come from Metadata and CreateTopics responses, and from topic records of ``__cluster_metadata``. Topic ids
-    are random 128-bit numbers, unique across clusters. Rows with a cluster take precedence.
+    are random 128-bit numbers, unique across clusters. Names from a known cluster take precedence.
     """
     if not tables:
         raise ValueError("expected at least one table of exchanges or records")
@@ -79,9 +79,8 @@ def names_by_id(names: Relation) -> Names:
 
 @dataclass(frozen=True)
 class Typed:
-    """Converts the rows of one kind to a typed table with topic ``names`` filled in, and omits other rows.
-
-    It can be pickled.
+    """Converts the rows of one API or kind of record to a typed table with topic ``names`` filled in, and omits other
+    rows. Instances can be pickled.
     """
 
     structs: Structs
@@ -175,6 +174,6 @@ def _filled(column: pa.Array, ids: pa.Array, names: pa.Array) -> pa.Array:
 
 def _first(present: pa.Array, name: pa.Array) -> pa.Array:
     """Return the names in ``present``, with empty and missing names replaced by ``name``."""
-    # Not a scalar null, because pyarrow before 24 then breaks the offsets of a sliced array of text.
+    # In pyarrow before 24, a scalar null would break the offsets of a sliced text array.
     none = pa.nulls(len(present), present.type)
     return compute.coalesce(compute.if_else(compute.equal(present, ""), none, present), name, present)

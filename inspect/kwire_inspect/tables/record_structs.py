@@ -34,8 +34,8 @@ VERSION = pa.field("version", pa.int16(), metadata={"comment": "Version of the v
 TYPE = pa.field("type", pa.string(), metadata={"comment": "Type of the control record, such as abort or commit."})
 
 JSON = [
-    pa.field("key", pa.string(), metadata={"comment": "Text. In the offsets topic, this is JSON."}),
-    pa.field("value", pa.string(), metadata={"comment": "JSON as stored in the record."}),
+    pa.field("key", pa.string(), metadata={"comment": "Key as text, which is JSON in the offsets topic."}),
+    pa.field("value", pa.string(), metadata={"comment": "Value as JSON text, as stored in the record."}),
 ]
 
 LEGACY = "Legacy"
@@ -49,8 +49,8 @@ class RecordKind:
     """A kind of record, and the message names of its key and value.
 
     ``starts`` contains the possible first bytes of the key, or of the value if there is no key. ``topic`` is ``None``
-    for control records, which may be in any topic. Kinds of Kafka Connect have no messages, and their ``topic`` is a
-    pattern for topic names.
+    for control records, which may be in any topic. Kinds of Kafka Connect records have no messages. For these kinds,
+    ``topic`` is a pattern for topic names.
     """
 
     name: str
@@ -165,7 +165,8 @@ class RecordStructs:
         return with_columns(batch, self.replaced, self.fields(), columns, reasons)
 
     def _connected(self, batch: pa.RecordBatch, rows: Iterable[tuple[bytes | None, bytes | None]]) -> pa.RecordBatch:
-        """Convert records of Kafka Connect. Their topics may have any name that matches the kind's pattern."""
+        """Convert records of Kafka Connect. Topics of Kafka Connect may have any name that matches the kind's
+        pattern."""
         found = [
             decode_record(self.protocol, topic, key, value, max_decoded=self.max_decoded)
             for topic, (key, value) in zip(batch.column("topic").to_pylist(), rows, strict=True)
@@ -213,12 +214,13 @@ class _Record:
 
 
 def _int16(version: int | None) -> int | None:
-    """Return the version, or ``None`` if it is not an int16. A varint can be any number. The reason contains it."""
+    """Return the version, or ``None`` if it does not fit into an int16, because a varint may contain any number. The
+    reason of such a record contains the version."""
     return version if version is not None and -(2**15) <= version < 2**15 else None
 
 
 def _decoded(protocol: MessageRegistry, name: str | None, message: Message | None, version: int | None) -> Decoded:
-    """Return the message, converted to the class ``name``, and its version. The class has all fields of legacy
+    """Return the message, converted to the class ``name``, and its version. That class has all fields of the legacy
     messages.
     """
     if message is None or name is None:

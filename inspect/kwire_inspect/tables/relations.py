@@ -1,11 +1,11 @@
 """Tables that support SQL queries, in this process or in another engine.
 
 Tables in this process are defined in ``tables.database``. Queries are written in the SQL that DuckDB and Spark share,
-so each aggregation is defined once. They avoid ``FILTER`` and integer division with ``/``, and quote names that are
-SQL keywords with backticks.
+so each aggregation is defined once. Queries avoid ``FILTER`` and integer division with ``/``, and quote names that
+are SQL keywords with backticks.
 
-A package can provide its own tables. It defines an entry point in the group :data:`ENGINE_GROUP`, and registers its
-table class with :func:`backend`. ``kwire_spark`` does this for DataFrames.
+To provide its own tables, a package defines an entry point in the group :data:`ENGINE_GROUP`, and registers its table
+class with :func:`backend`. In this way, ``kwire_spark`` provides DataFrames.
 """
 
 from __future__ import annotations
@@ -104,20 +104,17 @@ def map_batches(
     by: str = "",
     order: Sequence[str] = (),
 ) -> R:
-    """Return a table of the batches that ``function`` returns for all rows. Its input has the columns ``takes``.
-
-    ``where`` is an SQL condition. An engine need not omit the rows that do not meet it, so ``function`` must skip
-    them.
-
-    ``order`` is a list of SQL expressions. All rows with the same value in the column ``by`` are passed to one call,
-    in this order.
+    """Return a table of the batches that ``function`` returns for all rows. The batches passed to ``function`` have
+    the columns ``takes``. ``where`` is an SQL condition. An engine may also pass rows that do not meet the condition,
+    so ``function`` must skip such rows. ``order`` is a list of SQL expressions. All rows with the same value in the
+    column ``by`` are passed to one call, sorted by these expressions.
     """
     result: R = backend(table).map_batches(table, takes, function, gives, where, by, order)
     return result
 
 
 def to_arrow(table: Relation, schema: pa.Schema) -> pa.Table:
-    """Return a table as an Arrow table with the columns of ``schema``. It must fit into memory."""
+    """Return a table as an Arrow table with the columns of ``schema``. The table must fit into memory."""
     return backend(table).to_arrow(table, schema)
 
 
@@ -128,6 +125,6 @@ def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
 
 
 def kept(table: R) -> AbstractContextManager[R]:
-    """Provide a table for a ``with`` block. It is computed only once."""
+    """Provide a table for a ``with`` block, and compute it only once."""
     result: AbstractContextManager[R] = backend(table).kept(table)
     return result

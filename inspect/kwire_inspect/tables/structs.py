@@ -1,6 +1,6 @@
 """Converts Arrow batches with encoded messages to batches with structs, for typed tables. Does not need Spark.
 
-Bytes that cannot be decoded become a null struct with a ``reason``. They never raise an error.
+Bytes that cannot be decoded become a null struct with a ``reason``, and never raise an error.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 AT_ONCE = 1 << 20
-"""Approximate number of bytes to decode at a time. The objects need ten times as much memory."""
+"""Approximate number of bytes to decode at a time. The decoded objects need ten times as much memory."""
 
 REASON = pa.field("reason", pa.string(), metadata={"comment": "Why a value could not be decoded."})
 
 Decoded = tuple[Message | None, int, str | None]
-"""A message and its version, or the reason why it could not be decoded. :data:`NOTHING` if there are no bytes."""
+"""A message and its version, or the reason why the message could not be decoded. :data:`NOTHING` means that there are
+no bytes."""
 
 NOTHING: Decoded = (None, 0, None)
 
@@ -38,11 +39,11 @@ NOTHING: Decoded = (None, 0, None)
 def in_pieces(
     batches: Iterable[pa.RecordBatch], convert: Callable[[pa.RecordBatch], pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Yield all converted rows in batches of about :data:`AT_ONCE` bytes, and of at least one row."""
+    """Convert all rows, and yield them in batches of about :data:`AT_ONCE` bytes, or of a single larger row."""
     for batch in batches:
         rows = max(1, batch.num_rows * AT_ONCE // max(batch.nbytes, 1))
         for start in range(0, batch.num_rows, rows):
-            paused = pause_collector()  # messages contain no cycles
+            paused = pause_collector()  # messages contain no reference cycles
             try:
                 converted = convert(batch.slice(start, rows))
             finally:
@@ -96,7 +97,7 @@ class ExchangeStructs:
         return self.protocol.request(self.api_key) if part == "request" else self.protocol.response(self.api_key)
 
     def _decoded(self, part: str, batch: pa.RecordBatch) -> tuple[pa.Array, list[str | None]]:
-        """Return the column of a part, and the reason for each null whose row has bytes."""
+        """Return the column of a part, and the reason for each row whose bytes cannot be decoded."""
         payloads = batch.column(part).to_pylist()
         versions = batch.column("version").to_pylist() if part == "response" else payloads
         bodies = [
@@ -113,7 +114,7 @@ class ExchangeStructs:
             max_decoded=self.max_decoded,
         )
         array = found.array
-        if len(rows) < len(bodies):  # otherwise this would copy large values twice
+        if len(rows) < len(bodies):  # otherwise, large values would be copied twice
             places = {row: place for place, row in enumerate(rows)}
             padded = pa.concat_arrays([array, columns.array([None], [0])])  # a null index would make the fields null
             array = padded.take(pa.array([places.get(row, len(rows)) for row in range(len(bodies))], pa.int64()))
@@ -124,7 +125,7 @@ class ExchangeStructs:
         return array, reasons
 
     def _body(self, part: str, payload: bytes, version: int) -> _Body:
-        """Return the offset of the body in a frame, and its version, or the reason why it cannot be decoded."""
+        """Return the offset and version of the body in a frame, or the reason why the body cannot be decoded."""
         try:
             if part == "request":
                 header, start, cls = self.protocol.request_header(payload, LIKE_KAFKA)
@@ -139,7 +140,8 @@ class ExchangeStructs:
 
 
 class _Body(NamedTuple):
-    """Offset and version of a body. If it cannot be decoded, the offset is 0, and a reason is given for any bytes."""
+    """Offset and version of a body. The offset is 0 if the body is missing or cannot be decoded. If it cannot be
+    decoded, ``reason`` says why."""
 
     start: int = 0
     version: int = 0
@@ -166,14 +168,15 @@ def with_columns(
     columns = {**columns, "reason": pa.array(first, pa.string())}
     schema = schema_with(batch.schema, replaced, fields)
     staying = batch.select([name for name in schema.names if name not in columns])
-    if batch.nbytes > AT_ONCE:  # otherwise each column would keep the large values of all columns in memory
+    if batch.nbytes > AT_ONCE:  # so that no column keeps the large values of all columns in memory
         staying = staying.take(pa.array(range(batch.num_rows), pa.int64()))
     arrays = [columns[name] if name in columns else staying.column(name) for name in schema.names]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.Field]) -> pa.Schema:
-    """Return a schema of the remaining columns, then ``reason`` unless it is one of them, then the new columns."""
+    """Return a schema with the remaining columns, followed by ``reason`` unless it is one of them, and by the new
+    columns."""
     gone = {*replaced, "problem", *(field.name for field in fields)}
     kept = [field for field in schema if field.name not in gone]
     return pa.schema([*kept, *([] if "reason" in schema.names else [REASON]), *fields])
