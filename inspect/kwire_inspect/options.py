@@ -158,7 +158,7 @@ class Options:
 
     def time(self, name: str) -> float | None:
         """Return a time in seconds since the epoch. The value is either a number of seconds or an ISO date with an
-        optional time of day. Without a time zone, it is in UTC."""
+        optional time of day. A time without a time zone is in UTC."""
         value = (self.text(name) or "").strip()
         if not value:
             return None

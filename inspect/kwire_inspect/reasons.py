@@ -10,9 +10,8 @@ MIN_COVERAGE = 90.0
 """Default minimum percentage of bytes and of connections that must be read for a complete report."""
 
 CLOSED = f"{ENDED}: the {SERVER} closed it"
-"""Reason for a request that a server refused by closing the connection. The oldest request in flight when a server
-stops has the same reason. Requests pipelined behind that request, and requests at the end of a capture, have other
-reasons."""
+"""Reason for a request that a server refused by closing the connection, and for the oldest request in flight when a
+server stops. Pipelined requests behind it, and requests at the end of a capture, have other reasons."""
 
 MISSING = "bytes are missing from the capture"
 PARTIAL = "requests and responses are cut off, but identified by their headers"

@@ -47,7 +47,7 @@ class Layout:
     of the same client and API share the first tuple, which saves time and memory. Arrow columns of shared values are
     built from the few distinct tuples.
 
-    ``row`` builds a row from keyword arguments. With ``own``, its first argument is the shared tuple.
+    ``row`` builds a row from keyword arguments. With ``own``, the first argument of ``row`` is the shared tuple.
     """
 
     __slots__ = ("full", "name", "own", "row", "shared", "shared_row")
@@ -240,8 +240,8 @@ class Projection:
     columns).
 
     ``table`` is the name of a layout in ``kwire_inspect.rows``. ``columns`` lists the columns to compute, which are
-    those of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides the
-    message definitions for decoding.
+    the columns of the schema and of the conditions. Conditions apply only to scalar columns. ``protocol`` provides
+    the message definitions for decoding.
     """
 
     __slots__ = ("columns", "conditions", "layout", "protocol", "schema")

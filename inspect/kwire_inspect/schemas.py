@@ -88,13 +88,13 @@ EXCHANGES = schema(
     (
         "number",
         pa.int64(),
-        "Number of the request within its connection, starting at 0. Null in request logs. In rows with a problem, "
-        "0 marks the first row of a connection that is not, or may not be, a Kafka connection.",
+        "Number of the request within its connection, starting at 0, or null in request logs. In rows with a "
+        "problem, 0 marks the first row of a connection that is not, or may not be, a Kafka connection.",
     ),
     ("time", TIME, "When the request was complete or, in request logs, when the request was answered."),
     *API,
     *IDENTITY,
-    ("outcome", pa.string(), "answered, unanswered, undecodable, or none if no response was requested."),
+    ("outcome", pa.string(), "Outcome: answered, unanswered, undecodable, or none if no response was requested."),
     ("error_codes", pa.list_(pa.int16()), "Distinct error codes in the response, except 0."),
     ("throttle_ms", pa.int32(), "Milliseconds that the response asks the client to wait before its next request."),
     ("latency_ms", pa.float64(), "Milliseconds from the request to the response, as seen in the capture or log."),
@@ -106,7 +106,7 @@ EXCHANGES = schema(
     (
         "response_version",
         pa.int16(),
-        "Version of the response. It is 0 if the broker rejects the version of ApiVersions.",
+        "Version of the response, or 0 if the broker rejects the version of ApiVersions.",
     ),
     ("forwarded", pa.bool_(), "Whether another broker forwarded the request in an Envelope."),
     ("listener", pa.string(), "Name of the listener (request logs)."),
@@ -124,7 +124,7 @@ REFUSALS = schema(
     *PEERS,
     ("time", TIME, "When the broker wrote the log line, or null if log lines contain no time."),
     ("api_key", pa.int16(), "Key of the API."),
-    ("api", pa.string(), "Name of the API. If the API is unknown, its name in the log line."),
+    ("api", pa.string(), "Name of the API. An unknown API has the name in the log line."),
     ("version", pa.int16(), "Version of the request."),
     ("listener", pa.string(), "Name of the listener, if the log line contains it."),
     ("principal", pa.string(), "Principal of the client, if the log line contains it."),
@@ -172,7 +172,8 @@ CLIENTS = schema(
     (
         "input_kind",
         pa.string(),
-        "capture, request_log, server_log, metrics, or forwarded (by a broker). Several types may count a request.",
+        "Type of input: capture, request_log, server_log, metrics, or forwarded (by a broker). "
+        "The same request may be counted for several types.",
     ),
     ("client_host", pa.string(), "Address of the client."),
     ("server_port", pa.int32(), "Port of the server, which identifies the listener."),

@@ -61,8 +61,8 @@ class Origin:
 
     @classmethod
     def of(cls, marker: bytes) -> Origin | None:
-        """Return the origin in the contents of a marker. Return ``None`` if the marker does not belong to a table,
-        because folders of reports contain markers too."""
+        """Return the origin in the contents of a marker. Return ``None`` for other markers, such as the markers in
+        folders of reports."""
         try:
             found = json.loads(marker)
             skipped = tuple((str(path), str(reason)) for path, reason in found["skipped"])

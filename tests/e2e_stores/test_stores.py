@@ -47,7 +47,7 @@ def test_credentials_that_are_wrong_are_one_line(
 ) -> None:
     upload(gateway, given, "captures", "day")
     for name, told in (
-        ("AWS_SECRET_ACCESS_KEY", "access is denied: check the credentials and their rights"),
+        ("AWS_SECRET_ACCESS_KEY", "access is denied: check the credentials and their permissions"),
         ("AWS_ACCESS_KEY_ID", "the store does not know the access key: check the credentials"),
     ):
         monkeypatch.setenv(name, "wrong")

@@ -163,8 +163,8 @@ def fails(store: Store, wanted: Callable[[Request], bool], status: int, code: st
     ("status", "code", "told"),
     [
         (400, "ExpiredToken", "the credentials have expired: renew them"),
-        (403, "AccessDenied", "access is denied: check the credentials and their rights"),
-        (403, "SignatureDoesNotMatch", "access is denied: check the credentials and their rights"),
+        (403, "AccessDenied", "access is denied: check the credentials and their permissions"),
+        (403, "SignatureDoesNotMatch", "access is denied: check the credentials and their permissions"),
         (403, "InvalidAccessKeyId", "the store does not know the access key: check the credentials"),
         (404, "XAdminUserNotFound", "the store does not know the access key: check the credentials"),
     ],
@@ -504,7 +504,7 @@ def test_whole_objects_of_s3_for_parts_are_noticed(store: Store) -> None:
 
 
 NO_CREDENTIALS = "no credentials were found, or their source cannot be reached"
-NO_ACCESS = "access is denied: check the credentials and their rights"
+NO_ACCESS = "access is denied: check the credentials and their permissions"
 KEY = "a2V5"
 
 

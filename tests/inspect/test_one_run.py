@@ -327,7 +327,7 @@ def test_a_report_is_written_and_then_printed(
     assert run.publish(replace(REPORT, exit_code=code), form) == code
     said, progress = (console.file.getvalue() for console in (run.console, run.progress))  # type: ignore[attr-defined]
     page = tmp_path / "[red]out[/x]" / "x.html"
-    done = f"Report: {page}, with its tables in the same folder. Read by a test.\n"
+    done = f"Report: {page} (tables in the same folder). Read by a test.\n"
     printed = capsys.readouterr().out
     assert {path.name for path in page.parent.iterdir()} >= {"x.html", "x-t.csv", "x-t.parquet"}
     if form == "text":

@@ -144,7 +144,7 @@ def test_only_a_name_that_is_too_long_is_taken_as_missing(monkeypatch: pytest.Mo
         ("none*", "FileNotFoundError  none*: no file matches this pattern"),
         ("_b*", []),
         ("https:/user:word@host/a", "ValueError  https://host: an address with a password, or with a query that may "
-            "contain a secret, is not accepted because tables show it"),
+            "contain a secret, is not accepted because tables show addresses"),
     ],
 )  # fmt: skip
 def test_which_files_a_name_stands_for(folder: Path, given: str, found: list[str] | str) -> None:
@@ -270,7 +270,7 @@ def test_a_member_of_a_store_with_a_secret_in_its_name_is_masked(monkeypatch: py
     found = list(place("s3://bucket/m.tar!/").files())
     assert found == [f"s3://bucket/m.tar!/{name}" for name in ("a.log", "b…", "c.log")]
     with pytest.raises(
-        OSError, match="its key may contain a secret, which tables would show: copy the object to another key"
+        OSError, match="the key may contain a secret, which tables would show: copy the object to another key"
     ):
         opened(found[1])
 

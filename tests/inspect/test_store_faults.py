@@ -71,7 +71,7 @@ def stops(name: str, status: int, code: str, after: int = 6) -> Callable[[Reques
         (
             403,
             "AccessDenied",
-            "cannot be read: access is denied: check the credentials and their rights",
+            "cannot be read: access is denied: check the credentials and their permissions",
         ),
         (404, "NoSuchKey", "cannot be read: the object no longer exists"),
         (416, "InvalidRange", "cannot be read: the store answered 416: "),

@@ -335,7 +335,7 @@ def test_an_answer_without_a_body_is_asked_for_by_a_list(
     monkeypatch.setattr(store, "get_file_info", refused)
     with pytest.raises(StoreError) as told:
         place("s3://box/d").is_folder()
-    denied = "access is denied: check the credentials and their rights"
+    denied = "access is denied: check the credentials and their permissions"
     assert (told.value.errno, told.value.strerror) == (0, denied if "body" in answer else answer)
 
 
@@ -347,7 +347,7 @@ def test_a_store_may_be_written_if_a_small_object_can_be(store: Store) -> None:
     with pytest.raises(StoreError) as told:
         RemotePlace("s3://box/out/_probe").probe()
     assert told.value.filename == "s3://box"
-    assert told.value.strerror == "access is denied: check the credentials and their rights"
+    assert told.value.strerror == "access is denied: check the credentials and their permissions"
 
 
 @pytest.mark.parametrize(
@@ -394,13 +394,14 @@ def test_an_object_with_a_secret_in_its_key_is_listed_and_not_read(store: Store)
         with pytest.raises(StoreError) as told:
             call()
         assert told.value.strerror == (
-            "its key may contain a secret, which tables would show: copy the object to another key"
+            "the key may contain a secret, which tables would show: copy the object to another key"
         )
     assert store.asked == []
 
 
 SECRET = (
-    "an address with a password, or with a query that may contain a secret, is not accepted because tables show it"
+    "an address with a password, or with a query that may contain a secret, "
+    "is not accepted because tables show addresses"
 )
 
 

@@ -70,7 +70,7 @@ def test_a_bucket_that_only_reads_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         store.use(monkeypatch)
         store.fault = lambda request: (403, "AccessDenied") if request.method in ("PUT", "POST") else None
         with pytest.raises(
-            OptionError, match="cannot write here: access is denied: check the credentials and their rights"
+            OptionError, match="cannot write here: access is denied: check the credentials and their permissions"
         ):
             checked_output("s3a://bucket/a")
         store.fault = lambda request: None

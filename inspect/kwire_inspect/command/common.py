@@ -193,7 +193,7 @@ class Run:
 
         report = with_names(report, address_names(self.inputs.captures))
         page = escape(visible(str(write_report(report, self.pages)[0]), 1000))
-        done = f"Report: [bold]{page}[/bold], with its tables in the same folder. {self.engine.label}"
+        done = f"Report: [bold]{page}[/bold] (tables in the same folder). {self.engine.label}"
         if form == "text":
             print_report(report, self.console)
             self.console.print(f"\n{done}", highlight=False, soft_wrap=True)

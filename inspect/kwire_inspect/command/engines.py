@@ -48,7 +48,7 @@ class Engine(Protocol):
         """Return columns of a table from :mod:`kwire_inspect.schemas`, such as ``exchanges``."""
 
     def counted(self, inputs: Inputs, options: Mapping[str, str]) -> Relation:
-        """Count the exchanges of the inputs. ``tables.clients`` accepts the counts."""
+        """Count the exchanges of the inputs, in the form that ``tables.clients`` accepts."""
 
     def cached(self, table: Relation) -> Relation:
         """Compute a table now and keep the result."""
@@ -161,7 +161,7 @@ def engine_for(
 
 
 class LocalEngine:
-    """Engine that runs on this machine. It keeps tables in DuckDB and writes them as Parquet."""
+    """Engine that runs on this machine, keeps tables in DuckDB, and writes tables as Parquet."""
 
     label = "Engine: local."
 

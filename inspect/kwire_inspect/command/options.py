@@ -69,7 +69,7 @@ FORMAT = click.option(
     type=click.Choice(("text", *FORMATS)),
     default="text",
     show_default=True,
-    help="Format of the terminal output. It does not affect the files in --out.",
+    help="Format of the terminal output. Does not affect the files in --out.",
 )
 OWNERS = click.option(
     "--owners",

@@ -157,7 +157,7 @@ def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _finite(values: Sequence[float | None]) -> list[float | None]:
-    """Return the values, with ``None`` in place of NaN and infinity. Logs may contain such values, but JSON
+    """Return the values, with ``None`` in place of NaN and infinity. Logs may contain NaN and infinity, but JSON
     cannot."""
     return [value if value is not None and isfinite(value) else None for value in values]
 

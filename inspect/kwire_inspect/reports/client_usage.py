@@ -124,13 +124,14 @@ def _earliest_first(row: Row) -> tuple[Any, ...]:
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
-    """Return the rows of CLIENTS with their clients.
+    """Return each row of CLIENTS with its client.
 
     Requests before a login have no principal, and requests before ApiVersions 3 have no software. An unknown value is
     filled in if only one value is known for the same client id and address. A row from a server log, which contains
     no client ids, is dropped if another input contains the same address, API and version. A forwarded request in a
-    controller's log has no address. Its row is dropped if another input contains the same client id, API and version.
-    Otherwise, the row is assigned to the address of that client id, if there is only one such address.
+    controller's log has no address. The row of such a request is dropped if another input contains the same client
+    id, API and version. Otherwise, the row is assigned to the address of that client id, if there is only one such
+    address.
 
     A broker that creates a topic on first use sends a request with the client's id. The row of such a request is
     dropped, because the client did not send it. Metrics contain only the software. See :func:`seen_elsewhere`.
@@ -199,7 +200,7 @@ def _use_by(row: Row, who: str) -> tuple[Any, ...]:
 def brokers_among(seen: Iterable[tuple[Client, Row]]) -> set[Client]:
     """Return the senders that are brokers and controllers rather than clients.
 
-    Such a sender sends requests that only brokers send, or has a follower's client id. It sends no requests that
+    Such a sender sends requests that only brokers send or has a follower's client id, and sends no requests that
     brokers never send.
     """
     apis: defaultdict[Client, set[int]] = defaultdict(set)

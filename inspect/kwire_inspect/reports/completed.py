@@ -26,8 +26,8 @@ def completed(
     protocol: MessageRegistry,
     requests: Relation | None = None,
 ) -> Report:
-    """Return the report with its basis, or with only the problems if ``basis`` lists only these, and with the skipped
-    files.
+    """Return the report with its basis and the skipped files. If ``basis`` is a list of problems, the report contains
+    only these problems instead of a basis.
 
     The summary names the versions in ``requests`` (CLIENTS or EXCHANGES) that are newer than the known releases.
     """

@@ -20,7 +20,7 @@ COUNTED = Table(
     "metrics",
     "Deprecated versions counted by brokers",
     note="Counts since the start of each broker, by software only. If other inputs contain fewer requests of a "
-    "version, some of its clients may not have been captured.",
+    "version, some clients that use the version may not have been captured.",
 ).with_columns(
     Column("api", "API"),
     "version",

@@ -34,7 +34,7 @@ LONG_POLLS = "Fetch, ShareFetch, JoinGroup and SyncGroup wait for data or member
 MIN_MEASURED = {"p90_ms": 10, "p99_ms": 100}
 """Minimum number of measured requests to report each quantile. With fewer requests, the quantile would equal the
 maximum."""
-FEW = "p90 requires 10 measured requests, and p99 requires 100. With fewer requests, they would equal the maximum."
+FEW = "p90 requires 10 measured requests, and p99 requires 100. With fewer requests, both would equal the maximum."
 QUANTILES = {"p50": "p50_ms", "p90": "p90_ms", "p99": "p99_ms", "max": "max_ms"}
 PARTS = {"queues": "queue_ms", "local": "local_ms", "remote": "remote_ms"}
 PARTS_NOTE = (

@@ -1,7 +1,7 @@
 """The owners of clients. A list maintained by the user maps patterns to the team or person that owns the matching
 clients.
 
-The list is a CSV file with a header line. Its columns are ``owner``, and any of ``client_id``, ``address``,
+The list is a CSV file with a header line. The columns are ``owner``, and any of ``client_id``, ``address``,
 ``software`` and ``principal``. The first line whose cells all match a client names the client's owner. An empty cell
 matches any client. ``*`` matches any text, and ``?`` matches one character. Addresses may be networks, such as
 ``10.1.0.0/16``.

@@ -1,4 +1,4 @@
-"""Clients' requests, and targets' refusals, in the Prometheus text format (version 0.0.4).
+"""The requests of clients, and the refusals by targets, in the Prometheus text format (version 0.0.4).
 
 Client names come from the wire, so they are untrusted. The names are escaped, and limited in length and number.
 """

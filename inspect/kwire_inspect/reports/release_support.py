@@ -1,5 +1,5 @@
 """The Kafka releases that deprecate or refuse an API version, and a release's verdict on a request, with the reason
-[KIP-896, KAFKA-WIRE 2.1]. Does not need Spark.
+[KIP-896, KAFKA-WIRE 2.1]. Spark is not required.
 
 Patch releases are distinguished, because some removals were reverted. For example, only 4.0.0 refuses JoinGroup 0-1.
 """

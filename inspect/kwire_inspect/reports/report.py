@@ -1,4 +1,5 @@
-"""Reports as data: sentences, small tables, charts and an exit code. Printing or saving them does not need Spark."""
+"""Reports as data: sentences, small tables, charts and an exit code. Spark is not required to print or save
+reports."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ def write_report(report: Report, folder: str | Path) -> list[Path]:
 
 
 def write_text(folder: str | Path, name: str, text: str) -> Path:
-    """Write a text to a file in this folder, under the same rules as the files of a report. Return its path."""
+    """Write a text to a file in this folder, under the same rules as the files of a report. Return the path of the
+    file."""
     folder = private_folder(folder)
     _own(folder, {name})
     return _put(folder / name, partial(_write_text, text))

@@ -1,4 +1,4 @@
-"""Targets to check clients against: a release, a running broker, or a broker's saved answer. Does not need Spark."""
+"""Targets to check clients against: a release, a running broker, or a broker's saved answer."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ WIDEST = 60
 NARROW = 16
 """Maximum length in characters of texts that are never folded. Longer texts are folded between words if necessary."""
 WORD = 28
-"""Maximum length in characters of words that are not folded. A third of the line is the limit if it is shorter."""
+"""Maximum length in characters of words that are not folded, or a third of the line if that is shorter."""
 GAP = 2
 STYLES = {"bad": "bold red", "warn": "yellow", "good": "green"}
 

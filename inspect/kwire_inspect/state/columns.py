@@ -31,11 +31,11 @@ COMMITTED = schema(
     ("committed", TIME, "When the offset was committed."),
     ("expires", TIME, "When the offset expires, or null if the broker's retention applies."),
     ("log_partition", pa.int32(), "Partition of __consumer_offsets."),
-    ("log_offset", pa.int64(), "Offset of the record in that partition."),
+    ("log_offset", pa.int64(), "Offset of the record in the partition of __consumer_offsets."),
 )
 GROUPS = schema(
     ("group", pa.string(), "Id of the group."),
-    ("type", pa.string(), "classic, consumer [KIP-848], share [KIP-932] or streams [KIP-1071]."),
+    ("type", pa.string(), "Type of the group: classic, consumer [KIP-848], share [KIP-932] or streams [KIP-1071]."),
     ("protocol_type", pa.string(), "Protocol type of a classic group, or empty if the group only commits offsets."),
     ("protocol", pa.string(), "Assignor that the members of a classic group agreed on."),
     ("state", pa.string(), "State after loading by a coordinator: Empty, Assigning, Reconciling or Stable."),
@@ -59,7 +59,7 @@ MEMBERS = schema(
     ("assignor", pa.string(), "Server-side assignor that the member requests."),
     ("epoch", pa.int32(), "Member epoch, or the generation of a classic group."),
     ("previous_epoch", pa.int32(), "Previous member epoch, or null in classic groups."),
-    ("state", pa.string(), "Member state, such as Stable or UnrevokedPartitions. Null in classic groups."),
+    ("state", pa.string(), "Member state, such as Stable or UnrevokedPartitions, or null in classic groups."),
     ("session_timeout_ms", pa.int32(), "Session timeout of a classic member, in milliseconds."),
     ("rebalance_timeout_ms", pa.int32(), "Time that a member has to give up partitions, in milliseconds."),
     ("leader", pa.bool_(), "Whether the member leads a classic group."),
@@ -96,9 +96,9 @@ SHARE_STATES = schema(
     ("state_epoch", pa.int32(), "Epoch of the group state, or null if the log contains updates but no snapshot."),
     ("snapshot_epoch", pa.int32(), "Number of the snapshot."),
     ("leader_epoch", pa.int32(), "Leader epoch of the partition leader that last wrote the state."),
-    ("updated", TIME, "When the snapshot was written. Later updates do not change this time."),
+    ("updated", TIME, "When the snapshot was written, regardless of later updates."),
     ("log_partition", pa.int32(), "Partition of __share_group_state."),
-    ("log_offset", pa.int64(), "Offset of the last record in that partition."),
+    ("log_offset", pa.int64(), "Offset of the last record in the partition of __share_group_state."),
 )
 TOPICS = schema(
     ("topic", pa.string(), "Name of the topic."),
@@ -149,7 +149,7 @@ FEATURES = schema(
     ("level", pa.int16(), "Finalized feature level."),
 )
 QUOTAS = schema(
-    ("entity", ENTITY, "Entity to which the quota applies. A null name means the default."),
+    ("entity", ENTITY, "Entity to which the quota applies. A null name in the entity means the default."),
     ("key", pa.string(), "Name of the quota."),
     ("value", pa.float64(), "Value of the quota."),
 )
@@ -158,7 +158,7 @@ UNDECODABLE = schema(
     ("partition", pa.int32(), "Partition of the internal topic."),
     ("offset", pa.int64(), "Offset of the record."),
     ("source", pa.string(), "Path of the file that contains the record."),
-    ("position", pa.int64(), "Byte offset of the record batch in that file."),
+    ("position", pa.int64(), "Byte offset of the record batch in the file."),
     ("kind", pa.string(), "Kind of record, such as OffsetCommit, if known."),
     ("reason", pa.string(), "Why the record cannot be decoded."),
 )

@@ -84,8 +84,8 @@ def replay(
     """Yield the rows of a new state for each partition of a topic.
 
     The records must be sorted by partition. Within a partition, snapshots come first, oldest to newest, followed by
-    the log in offset order. Each snapshot resets the state, since it is complete. Log records that the last snapshot
-    covers are skipped. A record that occurs in two replicas is applied once.
+    the log in offset order. Each snapshot resets the state, because a snapshot is complete. Log records that the last
+    snapshot covers are skipped. A record that occurs in two replicas is applied once.
     """
     partition, source, state, last = None, None, new(), -1
     end: int | None = None

@@ -53,8 +53,9 @@ class ShareStates:
 def combined(batches: Iterable[Batch], start: int) -> list[Batch]:
     """Return batches without overlaps or offsets below ``start``. Merge adjacent batches that have equal states.
 
-    If batches overlap, the higher delivery count wins, then the higher delivery state. The coordinator's
-    ``PersisterStateBatchCombiner`` assigns the same states, but merges slightly fewer adjacent batches.
+    Where batches overlap, the higher delivery count wins. If the counts are equal, the higher delivery state wins.
+    The coordinator's ``PersisterStateBatchCombiner`` assigns the same states, but merges slightly fewer adjacent
+    batches.
 
     >>> combined([(0, 9, 1, 0), (5, 14, 2, 0), (15, 15, 2, 0)], 3)
     [(3, 4, 1, 0), (5, 15, 2, 0)]

@@ -1,8 +1,8 @@
 """Reads members of tar and zip archives in place.
 
-Members of an uncompressed tar are read directly from its file. A compressed tar is first decompressed into an unnamed
-temporary file. Member names are never used as local paths. The number of members, the decompressed size and the
-memory for headers are limited.
+Members of an uncompressed tar are read directly from the tar file. A compressed tar is first decompressed into an
+unnamed temporary file. Member names are never used as local paths. The number of members, the decompressed size and
+the memory for headers are limited.
 """
 
 from __future__ import annotations

@@ -24,7 +24,8 @@ SKIPPABLE = b"\x2a\x4d\x18"
 HEAD = 6
 """Number of bytes needed to identify the format."""
 STEP = 1 << 8
-"""Number of zstd bytes to decompress at a time. They contain at most 64 blocks, which expand to at most 8 MB."""
+"""Number of zstd bytes to decompress at a time. These bytes contain at most 64 blocks, which expand to at most 8
+MB."""
 SMALL_STEP = 1 << 12
 """Number of bytes to read from Arrow at a time. If reading fails, at most this many bytes are lost."""
 MAX_FREE = 1 << 26

@@ -243,7 +243,7 @@ def _within(folder: Path, followed: set[Path] | None = None) -> Iterator[str]:
 
 
 def _unmistakable(path: Path, name: str | None = None) -> str:
-    """Return the name of a file. Make it absolute if it could be mistaken for an address or standard input."""
+    """Return the name of a file. Make the name absolute if it could be mistaken for an address or standard input."""
     first = path.parts[0]
     return str(path.absolute()) if first == STDIN or ":" in first else name or str(path)
 
@@ -343,8 +343,8 @@ class StandardInput:
     """Lets several readers read ``stream`` one after another, although its bytes arrive only once.
 
     A file is opened several times: to detect its type, to find its first timestamp and to read its rows. The first
-    ``PEEK`` bytes are therefore kept until a reader reads past them. After ``keep``, all bytes are stored in an
-    unnamed temporary file.
+    ``PEEK`` bytes are therefore kept until a reader reads past them. After ``keep`` has been called, all bytes are
+    stored in an unnamed temporary file.
     """
 
     def __init__(self, stream: BinaryIO) -> None:
@@ -364,7 +364,7 @@ class StandardInput:
         return io.BufferedReader(_FromStart(self, PEEK if peek else None), PEEK)
 
     def read(self, position: int, size: int) -> bytes:
-        """Return up to ``size`` bytes at ``position``, or no bytes at the end. Raise ``OSError`` if they are no
+        """Return up to ``size`` bytes at ``position``, or no bytes at the end. Raise ``OSError`` if the bytes are no
         longer available."""
         if position < self._size:
             if self._store is None:
@@ -410,7 +410,7 @@ _known: list[StandardInput] = []
 
 
 def standard_input() -> StandardInput:
-    """Return the standard input of this process. Raise ``OSError`` if it is closed or a terminal."""
+    """Return the standard input of this process. Raise ``OSError`` if standard input is closed or is a terminal."""
     if sys.stdin is None or sys.stdin.closed:
         raise OSError(0, "standard input is closed", STDIN)
     if not _known or _known[0].stream is not sys.stdin.buffer:

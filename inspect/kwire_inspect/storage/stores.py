@@ -3,7 +3,7 @@
 Arrow's libraries read ``s3``, ``gs``, ``abfss`` and ``hdfs``. ``fsspec`` reads other addresses if it is installed.
 
 Objects are requested in parts, as needed. The only object that this module writes is a probe that tests write access
-to ``--out``. Each library finds credentials in its usual places: environment variables, configuration files and the
+to ``--out``. Each library finds credentials in the usual places: environment variables, configuration files and the
 machine's role.
 """
 
@@ -44,7 +44,7 @@ MAX_LISTED = 1_000_000
 MAX_LISTING_SECONDS, MAX_LISTING_BYTES = 300.0, 1 << 30
 """Maximum duration of a listing in seconds, and maximum growth in process memory during a listing in bytes."""
 LOOKS_EVERY = 0.2
-"""Seconds between checks whether a listing exceeds these limits."""
+"""Seconds between checks of a listing against its limits."""
 ENDLESS = "the list of objects is too long or endless: specify a folder or a pattern with fewer objects"
 CHANGED = "the object changed while it was read: read it again"
 S3 = frozenset({"s3", "s3a", "s3n"})
@@ -68,7 +68,7 @@ _REASONS = (
     (r"support range requests|Failed to flush response stream", WHOLE),
     (r"ACCESS_DENIED|AccessDenied|SIGNATURE_DOES_NOT|SignatureDoesNot|\b40[13]\b|UNAUTHENTICATED|[Ff]orbidden"
      r"|PERMISSION_DENIED|[Pp]ermission denied",
-     "access is denied: check the credentials and their rights"),
+     "access is denied: check the credentials and their permissions"),
     (r"NO_SUCH_BUCKET|NoSuchBucket|BucketNotFound", "there is no such bucket"),
     (r"NO_SUCH_KEY|NoSuchKey|RESOURCE_NOT_FOUND|does not exist", "the object no longer exists"),
     (r"Unable to load libjvm", "hdfs needs Java: set JAVA_HOME"),
@@ -169,7 +169,7 @@ class RemotePlace:
         return self.name
 
     def probe(self) -> None:
-        """Write a small object and remove it. Raise ``StoreError`` if that fails."""
+        """Write a small object and remove it. Raise ``StoreError`` if either step fails."""
         with telling(self.root):
             with self._system.open_output_stream(self.path()) as made:
                 made.write(bytes(1))
@@ -282,11 +282,11 @@ class RemotePlace:
 
 
 class MaskedPlace(RemotePlace):
-    """An object whose key may contain a secret. It is never read."""
+    """An object whose key may contain a secret. Such an object is never read."""
 
     def check(self) -> NoReturn:
         raise StoreError(
-            self.name, "its key may contain a secret, which tables would show: copy the object to another key"
+            self.name, "the key may contain a secret, which tables would show: copy the object to another key"
         )
 
     def info(self) -> NoReturn:
@@ -303,8 +303,8 @@ class MaskedPlace(RemotePlace):
 
 
 class _Requests(io.RawIOBase):
-    """A file that requests the bytes of an object as they are read. At the end it checks that the object is
-    unchanged."""
+    """A file that requests the bytes of an object as they are read. At the end of the file, it checks that the object
+    is unchanged."""
 
     def __init__(self, of: RemotePlace, file: Any, stamp: str) -> None:
         self._of, self._file, self._stamp = of, file, stamp
@@ -344,7 +344,7 @@ class _Requests(io.RawIOBase):
 
 
 def _ended(listing: Callable[[], list[FileInfo]], name: str) -> list[FileInfo]:
-    """Return the result of a listing. Raise ``StoreError`` if it exceeds a limit.
+    """Return the result of a listing. Raise ``StoreError`` if the listing exceeds a limit.
 
     A library keeps requesting pages while the store announces more pages, and cannot be interrupted. If a limit is
     exceeded, the thread of the library runs until the process exits.
@@ -383,8 +383,8 @@ def _stamp(found: FileInfo) -> str:
 
 
 def _same(listed: str, described: str) -> bool:
-    """Return whether two stamps describe the same state of an object. Their times may differ by a second, because
-    some stores update the listed time a moment later."""
+    """Return whether two stamps describe the same state of an object. The times in the stamps may differ by a second,
+    because some stores update the listed time a moment later."""
     (size, then), (now_size, now) = listed.split(), described.split()
     apart = abs(int(now) - int(then)) if then.isdecimal() and now.isdecimal() else int(now != then)
     return size == now_size and apart <= 1
@@ -473,7 +473,7 @@ def refuse_secrets(name: str) -> None:
         shown = host if is_host and "@" not in key else "…"
         raise ValueError(
             f"{scheme}://{shown}: an address with a password, or with a query that may contain a secret, is not "
-            "accepted because tables show it"
+            "accepted because tables show addresses"
         )
 
 

@@ -1,8 +1,8 @@
 """The tables CLIENTS and PROBLEMS, created from exchanges and refusals in one pass.
 
 The inputs are tables of EXCHANGES from captures or request logs, tables of REFUSALS, and tables of CLIENTS and
-PROBLEMS from an earlier count. Each table is identified by its columns. Tables of EXCHANGES need only the columns
-``EXCHANGE_COLUMNS``, and tables of REFUSALS need only ``REFUSAL_COLUMNS``.
+PROBLEMS from an earlier count. The type of each table is recognized by its columns. Tables of EXCHANGES need only the
+columns ``EXCHANGE_COLUMNS``, and tables of REFUSALS need only ``REFUSAL_COLUMNS``.
 
 The process that reads exchanges counts them before it stores them, so that only a few rows move to other processes.
 Counting is therefore defined twice, in SQL and for Arrow. Tests compare the two implementations.
@@ -78,7 +78,8 @@ AT_ONCE = 8 << 20
 """Number of bytes of exchanges to count at once, which is about 35,000 requests. The last batch may exceed this
 size."""
 MAX_WAITING = 16 << 20
-"""Maximum size, in bytes, of the counts to hold and add up. It is slightly more than a database accepts at a time."""
+"""Maximum size, in bytes, of the counts to hold and add up. This size is slightly more than a database accepts at a
+time."""
 _SUMS = ("requests", "errors", "refused", "bytes", "begun", "unread")
 _PLACE = ("first_seen", "source", "position")
 _BROKEN = ("problem", "broken_source", "broken_position")

@@ -161,7 +161,7 @@ class LocalTable:
             yield _cast(batch, schema)
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Call a function with all rows in the columns of ``schema``, and return the resulting batches."""
+        """Pass all rows, with the columns of ``schema``, to a function. Return the batches that it returns."""
         return function(self.batches(schema))
 
 
@@ -188,7 +188,7 @@ class LocalRows:
         return self.loaded.name
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Call a function with all rows in the columns of ``schema``, and return the resulting batches."""
+        """Pass all rows, with the columns of ``schema``, to a function. Return the batches that it returns."""
         return self._read(columns=schema.names, transform=function, **how)
 
     def count(self) -> int:

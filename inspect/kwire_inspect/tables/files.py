@@ -241,7 +241,7 @@ class TableWriter:
                     for rows in function([batch]):
                         tables[folder].write(rows)
                         if sum(table.held for table in tables.values()) > BATCH_BYTES:
-                            max(tables.values(), key=attrgetter("held")).flush()  # large row groups result
+                            max(tables.values(), key=attrgetter("held")).flush()  # so that row groups are large
         yield from ()
 
 

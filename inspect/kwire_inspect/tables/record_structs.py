@@ -1,4 +1,4 @@
-"""Converts records of Kafka's internal topics, and control records of any topic, to structs. Does not need Spark.
+"""Converts records of Kafka's internal topics, and control records of any topic, to structs. Spark is not required.
 
 Record kinds have the names used in ``kwire.logs``, such as ``OffsetCommit`` and ``TopicRecord``. Kinds of control
 records are named after their message, such as ``EndTxnMarker``. Records of Kafka Connect, such as

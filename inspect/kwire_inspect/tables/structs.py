@@ -1,4 +1,4 @@
-"""Converts Arrow batches with encoded messages to batches with structs, for typed tables. Does not need Spark.
+"""Converts Arrow batches with encoded messages to batches with structs, for typed tables. Spark is not required.
 
 Bytes that cannot be decoded become a null struct with a ``reason``, and never raise an error.
 """
@@ -140,8 +140,8 @@ class ExchangeStructs:
 
 
 class _Body(NamedTuple):
-    """Offset and version of a body. The offset is 0 if the body is missing or cannot be decoded. If it cannot be
-    decoded, ``reason`` says why."""
+    """Offset and version of a body. The offset is 0 if the body is missing or cannot be decoded. If the body cannot
+    be decoded, ``reason`` says why."""
 
     start: int = 0
     version: int = 0
@@ -183,7 +183,8 @@ def schema_with(schema: pa.Schema, replaced: Sequence[str], fields: Sequence[pa.
 
 
 def message_field(protocol: MessageRegistry, name: str, message: str) -> pa.Field:
-    """Return a field for a column of messages. Its comment is the first line of the message's description."""
+    """Return a field for a column of messages. The comment of the field is the first line of the message's
+    description."""
     description = (protocol[message].__doc__ or "").partition("\n")[0]
     return pa.field(name, columns_of(protocol, message).type, metadata={"comment": description})
 
