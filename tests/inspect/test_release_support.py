@@ -176,5 +176,7 @@ def test_apis_of_brokers_and_controllers_alone() -> None:
 def test_the_releases_of_a_package() -> None:
     assert releases_of("kwire_kafka") is RELEASES
     for name in ("no_such_package", "json"):
-        with pytest.raises(OptionError, match=f"no releases in the package {name}: .+. Generate it from definitions"):
+        with pytest.raises(
+            OptionError, match=f"no releases in the package {name}: .+. Generate the package from definitions"
+        ):
             releases_of(name)
