@@ -69,7 +69,7 @@ def test_a_mistake_is_one_line_that_names_the_place(tmp_path: Path, text: str, t
 def test_a_list_has_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwire_inspect.reports.owners.MAX_FILE", 20)
     assert owners(tmp_path, "owner,client_id\nA,b\n").of(client("b")) == "A"
-    with pytest.raises(OptionError, match=r"owners .*owners.csv: larger than 0 MB"):
+    with pytest.raises(OptionError, match=r"owners .*owners.csv: the file is larger than 0 MB"):
         owners(tmp_path, "owner,client_id\nA,bc\n")
 
 
