@@ -28,7 +28,7 @@ TYPES = {kind.text: name for name, kind in SCALARS.items()}
 """Names of fixed-size types in definitions, by their names in layouts."""
 
 UNSET = object()
-"""The value of unset fields. No default equals this value, so that every tagged field that is set is written."""
+"""The value of unset fields. No default equals this value, so every tagged field that is set is written."""
 
 _NUMBERS = count()
 
@@ -39,7 +39,7 @@ def message_class(layout: MessageLayout, version: int, names: Mapping[str, str])
 
 
 class _Classes:
-    """The classes of a message. All belong to one module, where the runtime looks up the struct classes of fields."""
+    """The classes of a message, all in one module, where the runtime looks up the struct classes of fields."""
 
     def __init__(self, layout: MessageLayout, version: int, names: Mapping[str, str]) -> None:
         self.names = names

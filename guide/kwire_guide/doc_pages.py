@@ -17,7 +17,7 @@ from kwire_guide.pages import Kind, OtherPage
 from kwire_guide.prose import Heading
 
 MAX_CONTENTS = 40
-"""Maximum number of headings in a table of contents. If a page has more, only those below the title are listed."""
+"""Maximum number of headings in a table of contents. If a page has more, only second-level headings are listed."""
 
 
 def prose_pages(chapters: Sequence[Chapter], documents: Sequence[Document]) -> Iterator[OtherPage]:

@@ -122,8 +122,8 @@ class Names:
                     self.places.setdefault(name, []).append((part, place))
 
     def pieces(self, text: str, part: str, place: str = "") -> Iterator[tuple[str, str, str]]:
-        """Yield the pieces of a text, each with the anchor of the field that it names, such as ``part.place``, and
-        ``code`` if it is code. Both are otherwise empty.
+        """Yield each piece of a text: its words, the anchor of the field that the words name or an empty string, and
+        ``code`` for code or an empty string.
 
         If several fields have the same name, prefer fields of the message ``part``, and then the field that shares
         the most structs with ``place``.

@@ -1,7 +1,8 @@
 """The grammar of a layout, in a more exact form of the notation on Kafka's protocol page.
 
-A grammar has one line for the message and one for each field. Unlike Kafka's page, it names compact and nullable
-arrays and shows every section of tagged fields. Two layouts of a message with equal grammars describe equal bytes.
+A grammar has one line for the message and one for each field. Unlike Kafka's page, the grammar names compact and
+nullable arrays and shows every section of tagged fields. Two layouts of a message with equal grammars describe equal
+bytes.
 
 ::
 
@@ -21,7 +22,7 @@ from kwirec.lowering.layout import MessageLayout
 
 
 def grammar(layout: MessageLayout, rows: Sequence[Row], title: str) -> Iterator[str]:
-    """Yield the lines of the grammar. ``title`` precedes the first arrow."""
+    """Yield the lines of the grammar. ``title`` is the text before the first arrow."""
     tail = (TAG_BUFFER,) if layout.is_flexible else ()
     yield " ".join((title, "=>", *(shown(field) for field in layout.body.fields), *tail))
     for row in rows:

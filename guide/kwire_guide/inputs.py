@@ -25,7 +25,7 @@ from kwirec.merge.history import History
 class Inputs:
     """The inputs of a guide. ``package`` is the name of the generated package, or empty if pages show no Python.
 
-    ``url`` is the address of the published site, or empty if unknown. ``release`` is the release that pages display.
+    ``url`` is the address of the published site, or empty if unknown. ``release`` is shown at the top of each page.
     """
 
     schema: Schema

@@ -17,7 +17,7 @@ _BEGIN = re.compile(r"(?:Version \d+ |From version \d+ on, )(\S)")
 @dataclass(frozen=True)
 class KipVersion:
     """A version or release that implements a proposal, with its link. ``since`` is the first release that accepts the
-    version, or empty.
+    version, if any.
     """
 
     title: str

@@ -23,10 +23,10 @@ from kwirec.files import read_regular
 KIPS, RELEASE_KIPS = "kips.json", "release_kips.json"
 
 Kips = Mapping[str, Mapping[int, tuple[int, ...]]]
-"""The proposal numbers of each version of each message."""
+"""The numbers of proposals, by message and version."""
 
 ReleaseKips = Mapping[str, Mapping[int, str]]
-"""A description of what each proposal changed in each release."""
+"""Descriptions of changes, by release and proposal number."""
 
 T = TypeVar("T")
 

@@ -199,8 +199,8 @@ class MessageView:
 
     @property
     def data(self) -> str:
-        """The data for the script, as JSON. Fields are indexes into ``fields``, or -1 for spans without a field.
-        Types are indexes into ``kinds``. The script reads the newest example from the page.
+        """The data for the script, as JSON. Fields are given as indexes into ``fields``, or as -1 for spans without
+        a field. Types are given as indexes into ``kinds``. The script reads the newest example from the page.
         """
         kinds: dict[str, int] = {}
         index = {field.place: number for number, field in enumerate(self.fields)}
@@ -249,8 +249,8 @@ class MessageView:
         return {"command": command, "origin": example.origin, "hex": example.data.hex(), "spans": spans}
 
     def command(self, example: Example) -> str:
-        """Return the command that decodes an example, without the bytes. A body without a header requires other
-        options."""
+        """Return the command that decodes an example. The script of the page appends the bytes. A body without a
+        header requires other options."""
         kafka = self.package == KAFKA or (not self.package and bool(example.body))
         start = "kwire decode" if kafka else f"kwire decode --protocol {self.package or 'PACKAGE'}"
         if not example.body:

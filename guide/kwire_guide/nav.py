@@ -85,7 +85,7 @@ class Site:
 
     @cached_property
     def _whole(self) -> Mapping[Kind, Links]:
-        """All pages of each kind as a single group, except pages of groups that only their own pages show."""
+        """All pages of each kind as a single group, without the groups that only their own pages show."""
         links = {kind: [link for links in self.of(kind) for link in links.links] for kind in Kind}
         return {kind: Links(kind.value, kind, found) for kind, found in links.items() if found}
 

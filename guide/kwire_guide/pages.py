@@ -130,7 +130,9 @@ class MessagePage(Page):
 
 @dataclass(frozen=True, kw_only=True)
 class OtherPage(Page):
-    """A page with its own template. ``content`` holds the template's variables. ``names`` are search terms."""
+    """A page with its own template. ``content`` holds the variables of the template. ``names`` lists other names by
+    which the search finds the page.
+    """
 
     template: str
     names: Sequence[str] = ()

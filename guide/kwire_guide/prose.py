@@ -142,8 +142,8 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
 
 
 def _wide_tables(tokens: Sequence[Token]) -> list[Token]:
-    """Put every table into a box that scrolls on narrow screens, make code blocks focusable, and draw the blocks in
-    drawing languages."""
+    """Put every table into a box that scrolls on narrow screens, make code blocks focusable, and replace
+    code blocks in drawing languages with drawings."""
     found: list[Token] = []
     number = 0
     for token in tokens:

@@ -16,7 +16,7 @@ from kwirec.versions import runs_text
 @dataclass(frozen=True)
 class Cell:
     """Neighbouring releases in which a version has the same status: ``accepted``, ``deprecated``, ``unstable``,
-    ``refused`` (though advertised), ``not published`` or ``none``. ``width`` is the number of columns."""
+    ``refused`` (though advertised), ``not published`` or ``none``. ``width`` is the number of columns of the cell."""
 
     span: str
     width: int

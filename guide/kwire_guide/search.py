@@ -139,7 +139,7 @@ def _tables(others: Sequence[OtherPage]) -> Iterator[Entry]:
 
 
 def _parts(release: str) -> Iterator[str]:
-    """Yield a release and its line, such as ``4.0.1`` and ``4.0``."""
+    """Yield a release and its release line, such as ``4.0.1`` and ``4.0``."""
     yield release
     yield ".".join(release.split(".")[:2])
 

@@ -32,10 +32,10 @@ from kwirec.guide import part_of
 from kwirec.ir.schema import MessageKind
 
 MISSING = OtherPage(path="404.html", title="No such page", kind=Kind.TABLE, template="missing.html.jinja")
-"""The page that servers return for any missing address below the site."""
+"""The page that servers return for any address at which the site has no page."""
 
 Progress = Callable[[int, int], None]
-"""A function that is called with the number of finished pages and the total."""
+"""A function that is called with the number of finished pages and the total number."""
 
 
 def write_site(

@@ -17,7 +17,7 @@ LONGEST = 12
 
 
 def synthetic_bytes(cls: type[Message], version: int, given: Mapping[str, int | str] | None = None) -> bytes:
-    """Return the bytes of a message. ``given`` maps top-level fields to values, as headers require."""
+    """Return the bytes of a message. ``given`` maps top-level fields to the values that headers require."""
     message: Message = _Values(version).of(cls)
     for field in present_fields(cls, version):
         if given and field.defined_name in given:

@@ -25,7 +25,7 @@ class TypeRow:
 
 
 def type_rows() -> Iterator[TypeRow]:
-    """Yield all types, with their names in grammars."""
+    """Yield all types, named as in grammars."""
     yield TypeRow(
         "BOOLEAN",
         "1",
@@ -70,7 +70,7 @@ def type_rows() -> Iterator[TypeRow]:
     yield TypeRow(
         "NULLABLE_STRUCT",
         "1+",
-        "An INT8 of -1 for null, or of 1 before the struct. A tagged field has an UNSIGNED_VARINT, with 0 for null.",
+        "An INT8 of -1 for null, or of 1 before the struct. In a tagged field, an UNSIGNED_VARINT of 0 or 1.",
         (("null", "ff"),),
     )
     yield TypeRow(
@@ -96,10 +96,10 @@ def _forms(
     first = f"The number of {unit} as an INT{8 * size}, then {content}. {limit}".strip()
     yield TypeRow(name, f"{size}+", first, classic)
     null = (("null", "ff" * size),)
-    yield TypeRow(f"NULLABLE_{name}", f"{size}+", f"The same, but a {word} of -1 is null.", null)
+    yield TypeRow(f"NULLABLE_{name}", f"{size}+", f"Like {name}, but a {word} of -1 means null.", null)
     first = f"The number of {unit} plus one as an UNSIGNED_VARINT, then {content}."
     yield TypeRow(f"COMPACT_{name}", "1+", first, compact)
-    yield TypeRow(f"COMPACT_NULLABLE_{name}", "1+", "The same, but 0 is null.", (("null", "00"),))
+    yield TypeRow(f"COMPACT_NULLABLE_{name}", "1+", f"Like COMPACT_{name}, but 0 means null.", (("null", "00"),))
 
 
 def varint_rows() -> Iterator[tuple[int, str, str, str]]:
