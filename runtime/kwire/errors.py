@@ -26,7 +26,7 @@ class KwireError(Exception):
 
 class FieldError(KwireError):
     """Base class of errors in a field of a message. ``path`` is the path of the field, such as
-    ``topics[3].partitions[0].records``. It is empty for the whole message."""
+    ``topics[3].partitions[0].records``. The path is empty for the whole message."""
 
     def __init__(self, reason: str, *, message_name: str = "", version: int | None = None, path: str = "") -> None:
         super().__init__(reason)
@@ -45,10 +45,10 @@ class DecodeError(FieldError):
     """Raised for bytes that are invalid for the message and version.
 
     ``path`` is the path of the field. ``offset`` is the offset of the problem in ``data``, which is the whole input.
-    ``origin`` contains the class, the message's offset and the policy, so that ``data`` can be read again.
-    For records, ``data`` is one batch, and ``position`` and ``offset`` are the offsets of the batch and of the
-    problem in the input. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process,
-    ``data`` is zeros unless it is a message or batch without secrets (see ``kwire.secrets``).
+    ``origin`` contains the class, the message's offset and the policy, so that ``data`` can be read again. For
+    records, ``data`` is one batch, and ``position`` and ``offset`` are the offsets of the batch and of the problem in
+    the input. ``kwire.trace.annotate`` shows the bytes before the error. In a copy or another process, ``data``
+    consists of zeros unless it is a message or batch without secrets (see ``kwire.secrets``).
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class DecodeError(FieldError):
 
 
 class EncodeError(FieldError):
-    """Raised for a value that cannot be encoded in this version. It is out of range, an invalid null, or the
+    """Raised for a value that cannot be encoded in this version. The value is out of range, an invalid null, or the
     non-default value of a non-ignorable field that the version lacks. ``path`` is the path of the field."""
 
 

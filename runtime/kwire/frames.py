@@ -28,9 +28,8 @@ def frame(payload: bytes) -> bytes:
 class FrameReader:
     """Splits a stream of bytes into the payloads of its frames.
 
-    Feed it bytes as they arrive. It buffers incomplete frames. A size that is negative or
-    above ``max_frame`` raises ``DecodeError`` before the payload is buffered, because the stream is not Kafka or is
-    out of sync.
+    Feed the reader bytes as they arrive. It buffers incomplete frames. A size that is negative or above ``max_frame``
+    raises ``DecodeError`` before the payload is buffered, because the stream is not Kafka or is out of sync.
     """
 
     def __init__(self, max_frame: int = MAX_FRAME) -> None:
@@ -56,7 +55,7 @@ class FrameReader:
             size = read_i32_be(head, 0)
             if size < 0 or size > self._max_frame:
                 raise DecodeError(
-                    f"a frame of {size} bytes, the limit is {self._max_frame}",
+                    f"a frame of {size} bytes, but the limit is {self._max_frame}",
                     message_name="frame",
                     path="size",
                     data=self.pending,

@@ -23,8 +23,8 @@ _RENAMED = {("headers", name): f"request_{name}" for name in ("api_key", "api_ve
 
 @dataclass(frozen=True)
 class Guide:
-    """The guide to the messages of ``protocol``. ``base`` is the address of its folder, from ``guide_base``, or empty
-    for links relative to the folder."""
+    """The guide to the messages of ``protocol``. ``base`` is the address of the guide's folder, as returned by
+    ``guide_base``, or empty for links relative to that folder."""
 
     base: str
     protocol: MessageRegistry
@@ -41,7 +41,7 @@ class Guide:
         return self.base + message_place(module, part_of(cls, module), version if known else None, field=field)
 
     def api(self, name: str, versions: Sequence[int]) -> str:
-        """Return the link to an API in the newest of ``versions`` that it has, or ``""`` for an unknown API.
+        """Return the link to an API in the newest of ``versions`` that the API has, or ``""`` for an unknown API.
 
         If the API has none of the versions, the link leads to the API.
         """

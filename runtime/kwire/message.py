@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 UNPAUSED: Final = 16384
 """Maximum size, in bytes, of messages that are decoded without pausing the garbage collector. Larger messages can
-have many lists. Decoding creates no reference cycles, but searching for them would double the decoding time.
+contain many lists. Decoding creates no reference cycles, but searching for them would double the decoding time.
 """
 
 
 def pause_collector() -> bool:
     """Stop the garbage collector, and return whether it was running.
 
-    If it was, the caller must call ``gc.enable()`` afterwards.
+    If the collector was running, the caller must call ``gc.enable()`` afterwards.
     """
     if not gc.isenabled():
         return False
@@ -44,7 +44,7 @@ class Message(Struct):
     VALID_VERSIONS: ClassVar[range] = range(0)
     DEPRECATED_VERSIONS: ClassVar[range] = range(0)
     HEADER_VERSIONS: ClassVar[dict[int, int]] = {}
-    """Header versions, keyed by the first message version that uses each."""
+    """Header versions, keyed by the first message version that uses each header version."""
 
     @staticmethod
     def _read(data: bytes, pos: i64, version: i64) -> tuple[Any, i64]:
@@ -166,7 +166,8 @@ class Message(Struct):
 def decode_within(
     most: int, cls: type[Any], data: bytes, version: int, policy: Policy = STRICT, start: int = 0
 ) -> Any | None:
-    """Return the message from ``start`` to the end of ``data``, like ``Message.decode``, or ``None`` if it is large.
+    """Return the message from ``start`` to the end of ``data``, like ``Message.decode``, or ``None`` if the message
+    is large.
 
     A decoded message can use 75 times as much memory as its bytes. A message is large if ``data`` has more than
     ``most`` bytes, unless it mainly consists of a few values such as records. ``too_many_values`` gives the reason.
@@ -189,7 +190,7 @@ def decode_within(
 
 
 def too_many_values(data: bytes) -> str:
-    return f"{len(data)} bytes with too many values to decode them: see the option maxDecoded"
+    return f"{len(data)} bytes contain too many values to decode: increase maxDecoded"
 
 
 __all__ = ["DecodeError", "EncodeError", "Message"]

@@ -1,8 +1,8 @@
 """Lets the same source code run fast, whether it is interpreted or compiled with mypyc.
 
 Type checkers and mypyc read ``native.pyi``, in which the integer names are mypyc's fixed-width types. At run time
-they are plain ``int``, so annotations cost no time. This module does not import ``typing`` or
-``mypy_extensions``, because that would take longer than importing a codec. It is never compiled.
+they are plain ``int``, so annotations cost no time. This module does not import ``typing`` or ``mypy_extensions``,
+because importing them would take longer than importing a codec. This module is never compiled.
 """
 
 from __future__ import annotations
@@ -23,24 +23,24 @@ u8 = int
 
 
 def mypyc_attr(*attributes: str, **values: object) -> Callable[[type], type]:
-    """Return a class decorator with options for mypyc. It does nothing when interpreted."""
+    """Return a class decorator with options for mypyc. In interpreted runs, the decorator does nothing."""
     return lambda cls: cls
 
 
 def close_classes() -> None:
     """Declare that other modules do not subclass the classes of the calling module.
 
-    This does nothing when interpreted.
+    In interpreted runs, this function does nothing.
     """
 
 
 def constructor(cls: type[Any], without: tuple[str, ...] = ()) -> Callable[..., Any]:
     """Return the function ``new_X``, which readers call to create objects of a generated class ``X``.
 
-    Its parameters are all fields in order, except for ``without``, which get their defaults. In compiled code, its
-    calls are inlined. In interpreted code, calling the class would cost as much as reading the fields. Instead, the
-    first call compiles a function that allocates the object and stores the fields. The class also gets a docstring
-    that describes its fields.
+    The parameters of ``new_X`` are all fields in order, except for the fields in ``without``, which get their
+    defaults. In compiled code, calls of ``new_X`` are inlined. In interpreted code, calling the class would cost as
+    much as reading the fields. Instead, the first call compiles a function that allocates the object and stores the
+    fields. The class also gets a docstring that describes its fields.
     """
     cls.__doc__ = _CLASS_DOC  # type: ignore[assignment]
     if not isinstance(cls.__init__, FunctionType):

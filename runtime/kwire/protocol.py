@@ -44,7 +44,7 @@ TAKE_IN = "to support a newer release, update kwire (make update), or generate a
 def registry(package: str) -> MessageRegistry:
     """Return the message registry of the generated package with this name.
 
-    Raise ``ImportError`` or ``ValueError`` if it is not a generated package.
+    Raise ``ImportError`` or ``ValueError`` if there is no such generated package.
     """
     if not all(part.isidentifier() for part in package.split(".")):
         raise ValueError(f"{package!r} is not a package name")
@@ -69,7 +69,7 @@ def expected(message: Message | None, cls: type[M], otherwise: str = "an unknown
 
 
 class _Parsed:
-    """A parsed frame. Its body has version ``version`` and starts at offset ``body_offset`` in ``payload``."""
+    """A parsed frame. The body has the version ``version`` and starts at offset ``body_offset`` of ``payload``."""
 
     __slots__ = ("body_offset", "message", "payload", "version")
 
@@ -204,8 +204,8 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     def unknown(self, api_key: int, version: int) -> str:
         """Return the reason why this version of an API is unknown, or ``""`` if it is known.
 
-        A reason is ``Fetch 99 is newer than Kafka X.Y.Z, the newest known release``, or similar text about an
-        unknown API or a version that no release had.
+        An example is ``Fetch 99 is newer than Kafka X.Y.Z, the newest known release``. Other reasons are an unknown
+        API or a version that no release had.
         """
         if api_key not in self._requests:
             return f"API key {api_key} is not in {self._newest() or 'this protocol'}"
@@ -218,7 +218,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
 
     @property
     def releases(self) -> Releases:
-        """The releases of the package. Raises ``ImportError`` if it was generated without releases."""
+        """The releases of the package. Raises ``ImportError`` if the package was generated without releases."""
         found: Releases = _module(f"{self._package}.releases").RELEASES
         return found
 
@@ -237,7 +237,7 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     @property
     def logs(self) -> tuple[str, ...]:
         """The names of logs whose records the protocol defines, such as ``group`` for the group coordinator and
-        ``metadata`` for the cluster metadata. They are folder names in the definitions."""
+        ``metadata`` for the cluster metadata. Each name is the name of a folder in the definitions."""
         return tuple(self._logs)
 
     def record_types(self, log: str) -> tuple[int, ...]:
@@ -299,8 +299,9 @@ class MessageRegistry(MessageMapping["type[Message]"]):
     ) -> Request:
         """Parse the payload of a request frame. An unknown API key or version is not an error.
 
-        The ``message_name`` of a ``DecodeError`` is the name of the header or the body. In both cases, its offset is
-        relative to the start of ``payload``. See ``kwire.connection.ConnectionDecoder`` for ``max_decoded``.
+        The ``message_name`` of a ``DecodeError`` is the name of the header or the body. In both cases, the offset of
+        the error is relative to the start of ``payload``. See ``kwire.connection.ConnectionDecoder`` for
+        ``max_decoded``.
         """
         if type(payload) is not bytes:
             payload = bytes(payload)

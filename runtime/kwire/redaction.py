@@ -40,7 +40,7 @@ def redacted(
     request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> M:
-    """Return a copy of ``message`` without its secrets, or ``message`` itself if it has none.
+    """Return a copy of ``message`` without its secrets, or ``message`` itself if it contains no secrets.
 
     The contents of an Envelope are decoded with ``protocol``, or removed if that fails. To decode the contents of an
     EnvelopeResponse, ``request`` must be the request in the corresponding Envelope. If the contents are already
@@ -63,7 +63,8 @@ def redacted_bytes(
     request: Request | RequestEvent | None = None,
     inner: Inner | None = None,
 ) -> bytes:
-    """Return ``data`` without the secrets of the message that starts at ``start``, or ``b""`` without ``message``.
+    """Return ``data`` without the secrets of the message that starts at ``start``, or ``b""`` if ``message`` is
+    ``None``.
 
     If a message may have secrets, the bytes after it may also be secret and are removed, except after a Fetch
     response without secrets. ``request`` and ``inner`` have the same meaning as for ``redacted``.
@@ -79,8 +80,8 @@ def redacted_bytes(
 
 
 def places(cls: type[Message]) -> list[Place]:
-    """Return the places of secrets in a message. A place is the path of a struct with its rules, and each rule has
-    the paths from the struct to its secrets.
+    """Return the places of secrets in a message. A place consists of the path of a struct and its rules. Each rule is
+    paired with the paths from the struct to the secrets.
     """
     if cls not in _PLACES:
         found: dict[Path, dict[Rule, set[Path]]] = {}

@@ -121,7 +121,7 @@ _DEFAULTS = Field.__init__.__kwdefaults__ or {}
 
 
 class PresentField(Field):
-    """A field in one version that contains it."""
+    """A field in one of the versions that contain the field."""
 
     __slots__ = ("default", "is_compact", "is_nullable", "is_tagged")
 
@@ -234,7 +234,8 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
 
 
 def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
-    """Return the enum of a field of ``owner``, which names its values or elements, or ``None`` if it has no enum.
+    """Return the enum that names the values or elements of a field of ``owner``, or ``None`` if the field has no
+    enum.
 
     Enums are in the ``enums`` module of the generated package, which is imported by this call.
     """
@@ -267,7 +268,7 @@ def _packages(cls: type) -> Iterator[str]:
 def walk(cls: type[Struct], version: int | None = None, path: str = "") -> Iterator[tuple[str, type[Struct], Field]]:
     """Yield the path, owner and field of each field in ``cls`` and its structs, in all versions or in one version.
 
-    Outer fields precede inner fields. A path is ``topics.partitions.leader_epoch``.
+    Outer fields precede inner fields. An example of a path is ``topics.partitions.leader_epoch``.
     """
     for field in cls.FIELDS:
         if version is None or version in field.versions:

@@ -3,7 +3,7 @@
 Secrets are passwords, salts, keys, tokens, and configuration values unless their names are known to be harmless. User
 names, mechanisms, iteration counts and token ids are not secrets. Application data in records, offset metadata and
 subscriptions is not secret either, because it cannot be used to log in. ``kwire.redaction`` removes secrets.
-``repr``, errors and ``kwire.trace`` hide them. Codecs import this module, so it has very few imports.
+``repr``, errors and ``kwire.trace`` hide secrets. Codecs import this module, so it has very few imports.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 METADATA_TOPIC = "__cluster_metadata"
 METADATA_TOPIC_ID = (1).to_bytes(16, "big")
-"""The metadata topic's id in every cluster. Its records contain salted passwords and configurations [KIP-631]."""
+"""The metadata topic's id in every cluster. The records of this topic contain salted passwords and configurations
+[KIP-631]."""
 
 METADATA_STARTS = (b"\1\x04\0", b"\1\x0b\0")
 """The first bytes of metadata records with secrets: ConfigRecord and UserScramCredentialRecord [KAFKA-WIRE 41]."""
@@ -31,7 +32,7 @@ TAGS = "unknown_tags"
 """The attribute for unknown tagged fields. In structs with secrets, these fields may also be secrets."""
 
 FETCHED = "FetchResponse"
-"""Name of the message that has secrets only for the metadata topic."""
+"""Name of the message that contains secrets only in records of the metadata topic."""
 
 HIDDEN = "[hidden]"
 """The replacement for a secret string."""
@@ -77,7 +78,8 @@ def _is_sensitive(config: str) -> bool:
 
 
 _KNOWN: dict[str, bool] = {}
-"""A cache of config names. Importing ``functools`` for it would take longer than importing a codec."""
+"""A cache of config names. It is a plain dictionary, because importing ``functools`` would take longer than importing
+a codec."""
 
 MAX_KNOWN = 1024
 

@@ -43,7 +43,7 @@ def empty_list(count: i64) -> list[Any]:
 def read_uvarint(data: bytes, pos: i64) -> tuple[i64, i64]:
     """Return an unsigned varint and its end position.
 
-    As in Kafka, it has at most five bytes, and its value is a signed 32-bit number [KAFKA-WIRE 12].
+    As in Kafka, the varint has at most five bytes, and its value is a signed 32-bit number [KAFKA-WIRE 12].
     """
     value: i64 = 0
     shift: i64 = 0

@@ -1,7 +1,7 @@
 """Rules shared by the compiler and the runtime, which do not import each other.
 
-They cover wire limits, API keys, version negotiation and the reserved names of models. Codecs import this module, so
-it has no imports.
+The rules cover wire limits, API keys, version negotiation and the reserved names of models. Codecs import this
+module, so it has no imports.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ API_VERSIONS = 18
 """API key of ApiVersions. Clients call it first, because they do not yet know the broker's versions [KIP-511]."""
 
 ENVELOPE = 58
-"""API key of Envelope. Its requests contain another request."""
+"""API key of Envelope. An Envelope request contains another request."""
 
 REFUSED = "refused"
-"""Result for a version that the broker advertises but does not accept. It closes the connection [KAFKA-18659]."""
+"""Result for a version that the broker advertises but does not accept. The broker closes the connection if a client
+uses this version [KAFKA-18659]."""
 
 MODEL_NAMES = frozenset(
     {"construct", "copy", "dict", "from_orm", "json", "parse_file", "parse_obj", "parse_raw", "schema", "schema_json"}

@@ -23,7 +23,7 @@ class Commands(click.Group):
     @cached_property
     def modules(self) -> Mapping[str, str]:
         """All commands as ``module:function``, by name. Look in ``own`` first, because finding entry points takes a
-        fifth of the time of ``kwire describe``."""
+        fifth of the run time of ``kwire describe``."""
         from importlib.metadata import entry_points
 
         return {**self.own, **{point.name: point.value for point in entry_points(group=self.others)}}

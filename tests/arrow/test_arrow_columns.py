@@ -172,7 +172,12 @@ def test_a_part_of_an_array_is_read_like_the_whole() -> None:
             ValueError,
             "HeartbeatRequest.group_id must not be null",
         ),
-        ([HeartbeatRequest()], [0, 0], ValueError, "2 versions for 1 messages"),
+        (
+            [HeartbeatRequest()],
+            [0, 0],
+            ValueError,
+            "expected a version for each message, got 2 versions for 1 messages",
+        ),
     ],
 )
 def test_what_cannot_be_columns_is_an_error(messages: Any, versions: Any, error: type[Exception], says: str) -> None:

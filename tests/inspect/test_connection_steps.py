@@ -562,7 +562,7 @@ def test_frames_above_a_size_with_many_values(monkeypatch: pytest.MonkeyPatch, l
         [request, response, asked(MetadataRequest(), 4, 2), answered(MetadataResponse(throttle_time_ms=1), 4, 2)]
     )
     sizes = [len(each[2]) - 4 for each in (request, response)]
-    reasons = [f"{size} bytes with too many values to decode them: see the option maxDecoded" for size in sizes]
+    reasons = [f"{size} bytes contain too many values to decode: increase maxDecoded" for size in sizes]
     for most in sizes:
         why = [reason if size > most - less else None for size, reason in zip(sizes, reasons, strict=True)]
         tables: list[tuple[Table, list[tuple[object, ...]]]] = [

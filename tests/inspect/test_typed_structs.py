@@ -47,7 +47,7 @@ from kwire_kafka.releases import RELEASES
 from tests.support.effort import examples
 
 HEARTBEAT, API_VERSIONS = 12, 18
-TOO_MANY = "{} bytes with too many values to decode them: see the option maxDecoded"
+TOO_MANY = "{} bytes contain too many values to decode: increase maxDecoded"
 BYTES = st.none() | st.binary(max_size=40)
 
 

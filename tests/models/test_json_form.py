@@ -146,7 +146,7 @@ def test_errors_say_where() -> None:
         CreateTopicsRequest.from_json({**body, "topics": [topic, {**topic, "numPartitions": 2**31}]}, 4)
     text = (
         "CreateTopicsRequest v4, field topics[1].numPartitions: "
-        "2147483648 does not fit int32, which holds -2147483648 to 2147483647"
+        "2147483648 is out of range for int32 (-2147483648 to 2147483647)"
     )
     restored = pickle.loads(pickle.dumps(caught.value))
     assert str(caught.value) == str(restored) == text
@@ -302,7 +302,7 @@ def test_messages_are_written_as_models_write_them(release: str, with_records: b
             CreateTopicsRequest(timeout_ms=2**31),
             1,
             "CreateTopicsRequest v1, field timeoutMs: "
-            "2147483648 does not fit int32, which holds -2147483648 to 2147483647",
+            "2147483648 is out of range for int32 (-2147483648 to 2147483647)",
         ),
         (
             FetchResponse(responses=["t"]),  # type: ignore[list-item]

@@ -119,14 +119,14 @@ def test_large_values_of_records_have_a_reason(topic: str, key: bytes | None, va
     assert decode_record(PROTOCOL, topic, key, value).reason is None
     record = decode_record(PROTOCOL, topic, key, value, **WITHIN)
     assert record.value is None
-    assert record.reason == f"{len(value)} bytes with too many values to decode them: see the option maxDecoded"
+    assert record.reason == f"{len(value)} bytes contain too many values to decode: increase maxDecoded"
 
 
 def test_control_records_are_small() -> None:
     record = Record(b"\0\0\0\2", b"\0\0" + bytes(MAX_SIZE - 1))
     control = decode_control(PROTOCOL, record)
     assert (control.name, control.message) == ("leader_change", None)
-    assert control.reason == f"{MAX_SIZE + 1} bytes, the limit of a control record is {MAX_SIZE}"
+    assert control.reason == f"the value has {MAX_SIZE + 1} bytes, but the limit for control records is {MAX_SIZE}"
 
 
 def test_skipped_batches_keep_a_bounded_number_of_bytes_and_errors(

@@ -78,7 +78,7 @@ def test_sizes_out_of_range(size: int) -> None:
     with pytest.raises(DecodeError) as caught:
         list(reader.feed(data))
     error = caught.value
-    assert str(error) == f"frame, field size, byte 0 of 7: a frame of {size} bytes, the limit is {MAX_FRAME}"
+    assert str(error) == f"frame, field size, byte 0 of 7: a frame of {size} bytes, but the limit is {MAX_FRAME}"
     assert error.data == reader.pending == data
 
 

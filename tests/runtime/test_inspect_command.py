@@ -153,7 +153,7 @@ def test_all_frames_together_have_a_limit_of_lines(run: Any, monkeypatch: pytest
     result = run("--format", form, (frame(REQUEST) * 5).hex())
     size = len(frame(REQUEST))
     assert result.code == 1
-    assert f"nothing is printed from frame at byte {2 * size} on: more than {lines} lines" in result.err
+    assert f"stopped before frame at byte {2 * size}: the output has reached the limit of {lines} lines" in result.err
     names = [f"frame at byte {start}" for start in (0, size)]
     if form == "text":
         assert [line for line in result.out.splitlines() if line.startswith("frame")] == [f"{n}:" for n in names]
@@ -254,7 +254,7 @@ def test_input_has_a_limit(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
             monkeypatch.setattr(sys, "stdin", stdin)
             result = run(*words, "--max-input", "1")
         assert result.code == 2
-        assert " is larger than 1 MiB: see --max-input" in result.err
+        assert " is larger than 1 MiB: increase --max-input" in result.err
     assert run(str(path)).code == 0
     path.write_bytes(REQUEST.hex().encode().ljust(1 << 20))
     assert run(str(path), "--max-input", "1").code == 0
@@ -330,7 +330,7 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
 
 BATCH = encode_batch([Record(value=b"v")])
 CAPTURE = "a packet capture, not a frame: use kwire tables"
-DECOMPRESS = ", not a frame: decompress it, or give it to kwire tables if it is a capture or a log"
+DECOMPRESS = ", not a frame: decompress it, or pass it to kwire tables if it is a capture or a log"
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:
     assert short.err.endswith(": use --response --api-key KEY --version N\n")
     assert "fit a response of Metadata 3-7:" in run((frame(payload) + frame(b"\0\0")).hex()).err, "the first is named"
     neither = run(payload.hex() + "00")
-    assert neither.err.endswith("\nif it is a response: --response --api-key KEY --version N\n")
+    assert neither.err.endswith("\nif the input is a response, use --response --api-key KEY --version N\n")
     key = ApiVersion(api_key=18, max_version=3)
     refused = PROTOCOL.encode_response(ApiVersionsResponse(error_code=35, api_keys=[key]), 0, correlation_id=7)
     assert "response of ApiVersions 0: use --response --api-key ApiVersions --version 0\n" in run(refused.hex()).err
@@ -504,7 +504,7 @@ def test_a_large_message_of_many_values_is_not_decoded(run: Any, monkeypatch: py
     for given in ([request], body):
         refused = run("--format", "message", *given)
         assert (refused.code, refused.out) == (1, "{}\n")
-        assert "bytes hold too many values" in refused.err
+        assert "bytes contain too many values" in refused.err
     assert run("--format", "message", produced(bytes(1000))).code == 0, "large because of its records"
 
 

@@ -14,8 +14,8 @@ A generated package provides the columns of all its messages::
 A schema is the union of the message's versions. A column is null if the field does not exist in the message's
 version, because no value was sent. Structs and arrays are nested as in the message. Every struct with a flexible
 version has a column ``unknown_tags`` for tagged fields that are not in the class. A uuid is a string in Kafka's
-format. uint16 and uint32 become the next wider signed type. ``read_records`` returns the records of batches as
-columns. This package requires the extra ``arrow``. The rest of kwire does not import it.
+format. Fields of type uint16 and uint32 become the next wider signed type. ``read_records`` returns the records of
+batches as columns. This package requires the extra ``arrow``. The rest of kwire does not import it.
 """
 
 from __future__ import annotations

@@ -13,10 +13,11 @@ from pyarrow import compute
 from kwire.columns.rows import unmarked
 
 MAX_BYTES = (1 << 31) - 1
-"""Maximum size of a buffer in bytes. Positions in it are int32, like Arrow's offsets."""
+"""Maximum size of a buffer in bytes. Positions in a buffer are int32, like Arrow's offsets."""
 
 FEW = 1 << 14
-"""Maximum number of rows for which the indexes of parts are cached. Computing them takes longer than using them."""
+"""Maximum number of rows for which the indexes of parts are cached. Computing these indexes takes longer than using
+them."""
 
 
 def numbers(kind: pa.DataType, values: bytes, valid: pa.Buffer | None = None) -> pa.Array:
@@ -53,8 +54,9 @@ def _even() -> pa.Array:
 def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last: int | None = None) -> pa.Array:
     """Return parts of ``data`` as a binary array, either all parts or the rows from ``first`` to ``last``.
 
-    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains rows (int64). As
-    offsets of an array, these pairs result in alternating parts and gaps. Selecting the parts copies them only once.
+    ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains the numbers of null
+    rows (int64). As offsets of an array, these pairs result in alternating parts and gaps. Selecting the parts copies
+    them only once.
     """
     valid = valid_rows(nulls, len(places) // 8)
     if last is not None:

@@ -78,8 +78,8 @@ class Columns:
         """Return a ``Columns`` object with only the columns at these paths, such as ``topics`` or
         ``topics.partitions.leader_id``, and all columns nested in them.
 
-        Its ``decode`` method skips all other columns. Raise ``UnknownColumnError`` for a column that the message does
-        not have.
+        The ``decode`` method of this object skips all other columns. Raise ``UnknownColumnError`` for a column that
+        the message does not have.
         """
         return Columns(self.message, selected(self.type, paths, self.message.__name__))
 
@@ -91,7 +91,7 @@ class Columns:
     def batch(self, messages: Sequence[Message], versions: Versions) -> pa.RecordBatch:
         """Return a batch with one row per message.
 
-        The columns are as in ``array``. Rows cannot be null, so ``None`` raises ``ValueError``.
+        The columns are the same as in ``array``. Rows cannot be null, so ``None`` raises ``ValueError``.
         """
         array = self.array(messages, versions)
         if array.null_count:
@@ -184,8 +184,8 @@ class Columns:
     def _reader(self, version: int) -> Reader | None:
         """Return the reader for a version, or ``None`` to decode its frames into objects.
 
-        Objects are used if programs cannot read the version, or if objects are faster, as in an interpreted run with
-        all columns.
+        Objects are used if ``kwire.columns`` cannot read the version, or if objects are faster, as in an interpreted
+        run with all columns.
         """
         if self._whole and not COMPILED:
             return None
@@ -248,7 +248,7 @@ def _each(versions: Versions, count: int) -> Sequence[int]:
     if isinstance(versions, int):
         return [versions] * count
     if len(versions) != count:
-        raise ValueError(f"{len(versions)} versions for {count} messages")
+        raise ValueError(f"expected a version for each message, got {len(versions)} versions for {count} messages")
     return versions
 
 

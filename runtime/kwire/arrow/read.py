@@ -13,8 +13,8 @@ from kwire.uuids import Uuid
 
 
 def structs_from(cls: type[Struct], rows: pa.StructArray, version: int) -> list[Any]:
-    """Return a list with a struct for each row, or ``None`` for null. Fields that are not in the version have their
-    defaults."""
+    """Return a list of structs, one for each row. Null rows become ``None``. Fields that are not in the version get
+    their defaults."""
     fields = {field.name: field for field in present_fields(cls, version)}
     names = [column.name for column in rows.type if column.name in fields or column.name == "unknown_tags"]
     columns = [

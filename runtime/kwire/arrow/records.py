@@ -39,8 +39,8 @@ RECORDS = pa.schema(
     [
         _column("offset", pa.int64(), "Offset of the record."),
         _column("timestamp", TIMESTAMP, "Timestamp of the record, or null.", nullable=True),
-        _column("key", pa.binary(), "The key, or null.", nullable=True),
-        _column("value", pa.binary(), "The value; null for a tombstone.", nullable=True),
+        _column("key", pa.binary(), "Key of the record, or null.", nullable=True),
+        _column("value", pa.binary(), "Value of the record, or null for a tombstone.", nullable=True),
         _column("headers", list_of(HEADER), "Headers in order. Invalid UTF-8 in a key becomes U+FFFD."),
         _column("position", pa.int64(), "Position of the record's batch in the input, in bytes."),
         _column("magic", pa.int8(), "Format of the batch: 0, 1 or 2."),
@@ -76,19 +76,20 @@ ROWS = 1 << 17
 BYTES = 1 << 25
 """Approximate total size, in bytes, of the decompressed Kafka record batches in a ``pyarrow.RecordBatch``."""
 BELIEVED = 1 << 16
-"""Maximum record count in a batch header that is trusted without reading the records, if no column needs them."""
+"""Maximum record count in a batch header that is trusted without reading the records, if no column needs the
+records."""
 
 
-LEFT_OUT = _column("left_out", pa.int64(), "Size in bytes of a record that was too large.", nullable=True)
+LEFT_OUT = _column("left_out", pa.int64(), "Size of a record that was too large to keep, in bytes.", nullable=True)
 
 
 class RecordBuilder:
     """Collects record batches and converts them to columns of ``schema``, about ``rows`` records or ``size`` bytes at
     a time.
 
-    ``schema`` contains columns of ``RECORDS``. ``pop`` returns finished columns, in order. If only batch columns are
-    wanted, batches are not decompressed and their records are not checked. Records of more than ``largest`` bytes
-    lose their key, value and headers, and the additional column ``LEFT_OUT`` contains their size.
+    ``schema`` contains columns of ``RECORDS``. ``pop`` returns finished columns, in order. If ``schema`` contains
+    only batch columns, batches are not decompressed and their records are not checked. Records of more than
+    ``largest`` bytes lose their key, value and headers, and the additional column ``LEFT_OUT`` contains their size.
     """
 
     def __init__(
@@ -179,12 +180,12 @@ class RecordBuilder:
     def _takes(self, data: bytes) -> bool:
         """Return whether all of ``data`` can be kept as a buffer.
 
-        It will be joined with other buffers, so it has to be small or the only buffer.
+        Buffers will be joined, so ``data`` has to be small or the only buffer.
         """
         return self._has(data) or 0 < len(data) <= (self._size if self._buffers else MAX_BYTES)
 
     def _room(self, size: int) -> int:
-        """Return the start position of the next buffer of ``size`` bytes. If it would not fit, call ``flush``
+        """Return the start position of the next buffer of ``size`` bytes. If the buffer would not fit, call ``flush``
         first."""
         if self._buffers and self._shift + size > self._size:
             self.flush()
@@ -291,8 +292,8 @@ def _column_of(name: str, found: RecordColumns, data: pa.Buffer, facts: Facts) -
 
 
 class Facts:
-    """The batch properties of records. ``rows`` has one entry per batch, and ``ends`` has the number of records up to
-    the end of each batch."""
+    """The batch properties of records. ``rows`` contains one entry per batch, and ``ends`` contains the number of
+    records up to the end of each batch."""
 
     def __init__(self, rows: BytesWriter, ends: pa.Array) -> None:
         self._rows = rows
@@ -324,7 +325,8 @@ def _is_set(attributes: pa.Array, mask: int) -> pa.Array:
 
 
 def _texts(keys: pa.Array) -> pa.Array:
-    """Return header keys as strings. Brokers do not check that they are UTF-8, so invalid bytes are replaced."""
+    """Return header keys as strings. Brokers do not check that header keys are UTF-8, so invalid bytes are
+    replaced."""
     try:
         return keys.cast(pa.string())
     except pa.ArrowInvalid:
@@ -334,7 +336,7 @@ def _texts(keys: pa.Array) -> pa.Array:
 class RecordReader:
     """An iterator over Arrow record batches with the schema ``schema``, returned by ``read_records``.
 
-    ``errors``, ``truncated`` and the behaviour after an error are as in ``kwire.records.BatchReader``.
+    ``errors``, ``truncated`` and the behaviour after an error are the same as in ``kwire.records.BatchReader``.
     """
 
     def __init__(
@@ -394,10 +396,10 @@ def read_records(
 ) -> RecordReader:
     """Return an iterator over columns of the records in ``data``, the contents of a records field or a log segment.
 
-    ``columns`` names columns of ``RECORDS`` and defaults to all of them. Other columns are skipped, not copied. The
-    iterator yields a ``pyarrow.RecordBatch`` for about every ``rows`` records. The remaining parameters and errors
-    are as in ``kwire.records.read_batches``. With ``skip``, batches with invalid records are skipped as well. Raise
-    ``UnknownColumnError`` for an unknown column.
+    ``columns`` names columns of ``RECORDS`` and defaults to all of them. All other columns are skipped without
+    copying their values. The iterator yields a ``pyarrow.RecordBatch`` for about every ``rows`` records. The
+    remaining parameters and errors are as in ``kwire.records.read_batches``. With ``skip``, batches with invalid
+    records are skipped as well. Raise ``UnknownColumnError`` for an unknown column.
     """
     names = RECORDS.names if columns is None else columns
     for name in names:

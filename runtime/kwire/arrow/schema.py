@@ -32,7 +32,7 @@ def list_of(element: pa.DataType) -> pa.ListType:
 
 TAG = pa.struct([pa.field("tag", pa.int32(), nullable=False), pa.field("data", pa.binary(), nullable=False)])
 TAGS = list_of(TAG)
-TAGS_COMMENT = "Unknown tagged fields, or null: tag and payload, in ascending order."
+TAGS_COMMENT = "Tags and payloads of unknown tagged fields, in ascending order of tags, or null."
 
 Usage = dict[type[Struct], set[int]]
 """The versions of the message in which each struct class is used."""
@@ -41,8 +41,8 @@ Usage = dict[type[Struct], set[int]]
 def message_type(message: type[Message]) -> pa.StructType:
     """Return a struct type with all fields of all versions.
 
-    A column is nullable if any version lacks the field or allows null. Its metadata contains its description in
-    ``comment`` and the names of its values, as JSON, in ``enum``.
+    A column is nullable if any version lacks the field or allows null. The metadata of a column contains the field's
+    description in ``comment`` and the names of its values, as JSON, in ``enum``.
     """
     usage: Usage = {}
     _add_usage(message, set(message.VALID_VERSIONS), usage)

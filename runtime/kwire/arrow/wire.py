@@ -31,8 +31,8 @@ def wanted(kind: pa.StructType) -> Wanted:
 
 
 class Reader:
-    """Reads messages of one version as structs of ``kind``. Raises ``UnsuitableError`` if they have to be decoded
-    into objects."""
+    """Reads messages of one version as structs of ``kind``. The constructor raises ``UnsuitableError`` if the
+    messages have to be decoded into objects."""
 
     __slots__ = ("make", "program")
 
@@ -55,14 +55,16 @@ class Reader:
 
 
 def _joined(frames: Sequence[bytes], starts: Sequence[int]) -> tuple[bytes, list[int]]:
-    """Return the concatenated frames, and a list with the start of each message and the end of the last."""
+    """Return the concatenated frames, and a list with the start of each message and the end of the last message."""
     if len(frames) == 1 and 0 <= starts[0] <= len(frames[0]):
         bounds = [starts[0], len(frames[0])]
     else:
         frames = [frame[start:] if start else frame for frame, start in zip(frames, starts, strict=True)]
         bounds = [0, *accumulate(map(len, frames))]
     if bounds[-1] > MAX_BYTES:
-        raise ValueError(f"the frames are {bounds[-1]} bytes, and the limit is {MAX_BYTES}: decode fewer at a time")
+        raise ValueError(
+            f"the frames have {bounds[-1]} bytes in total, but the limit is {MAX_BYTES}: decode fewer at a time"
+        )
     return frames[0] if len(frames) == 1 else b"".join(frames), bounds
 
 

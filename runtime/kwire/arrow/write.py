@@ -71,8 +71,8 @@ def struct_writer(kind: pa.StructType, cls: type[Struct], version: int) -> Write
 def structs_of(
     kind: pa.StructType, columns: list[pa.Array], mask: pa.Array | None = None, count: int = 0
 ) -> pa.StructArray:
-    """Return an array of structs. A struct is null if its ``mask`` is true. ``count`` is required for structs without
-    fields."""
+    """Return an array of structs. A struct is null if its element of ``mask`` is true. ``count`` is required for
+    structs without fields."""
     if not columns:  # without fields, the number of structs is only known from count
         nulls = [False] * count if mask is None else mask.to_pylist()
         return pa.array([None if null else {} for null in nulls], kind)
@@ -84,8 +84,8 @@ def _absent(kind: pa.DataType, structs: Sequence[Struct]) -> pa.Array:
 
 
 def _checked(cls: type[Struct], field: pa.Field, write: Write) -> Write:
-    """Return a writer that reads ``field`` of structs and raises ``ValueError`` for null values that are not
-    allowed."""
+    """Return a writer that reads the attribute ``field`` of structs and raises ``ValueError`` for null values that
+    are not allowed."""
     lazy = hasattr(cls, f"_{field.name}")
     get = getter(f"_{field.name}" if lazy else field.name)
     if lazy:
@@ -151,10 +151,10 @@ def _uuids(values: Sequence[bytes]) -> pa.Array:
 def uuid_texts(uuids: bytes, count: int) -> pa.Array:
     """Return uuids, each followed by two zero bytes, as strings in Kafka's format.
 
-    A single call converts all uuids. 18 bytes become 24 base64 characters, of which the first 22 are the uuid.
+    A single call converts all uuids. Every 18 bytes become 24 base64 characters, the first 22 of which are the uuid.
     """
     if len(uuids) != 18 * count:
-        raise ValueError("a uuid has 16 bytes")
+        raise ValueError("expected uuids of 16 bytes")
     text = b2a_base64(uuids, newline=False).translate(_TO_URL)
     padded = pa.Array.from_buffers(pa.binary(24), count, [None, pa.py_buffer(text)])
     return compute.binary_slice(padded, 0, 22).cast(pa.string())

@@ -8,8 +8,8 @@
         response = await client.call(MetadataRequest(topics=[]))
         print(response.expect(MetadataResponse).cluster_id)
 
-It does not discover other brokers or renew sessions, and it sends one request at a time. To do more, use
-``kwire.connection``, on which it is built.
+The client does not discover other brokers or renew sessions, and it sends one request at a time. To do more, use
+``kwire.connection``, on which the client is built.
 """
 
 from kwire.client.ask import ask

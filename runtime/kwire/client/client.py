@@ -143,7 +143,7 @@ class Client:
         """Send a request and return its response.
 
         ``version`` defaults to the highest version that both sides support. ``timeout`` is in seconds and defaults to
-        the timeout given to ``connect``. Raise ``BrokerError`` and close the connection if no response arrives. Raise
+        the ``timeout`` of ``connect``. Raise ``BrokerError`` and close the connection if no response arrives. Raise
         ``DecodeError`` if the response cannot be decoded. Raise ``EncodeError`` if the request cannot be encoded,
         expects no response, or has a topic name but no topic id in a version with only topic ids.
         """
@@ -155,7 +155,7 @@ class Client:
             waiting = self._connection.in_flight
             data = self._connection.send(request, version)
             if self._connection.in_flight == waiting:
-                raise EncodeError("gets no response if acks is 0", message_name=name, version=version)
+                raise EncodeError("brokers do not answer requests with acks=0", message_name=name, version=version)
             answer = await self._exchange(data, name.removesuffix("Request"), timeout)
         if isinstance(answer, Undecodable):
             raise answer.error or DecodeError(answer.reason, message_name=answer.name, data=answer.data)
@@ -190,8 +190,8 @@ class Client:
 
     def _hint(self) -> str:
         if self.versions:
-            return "A broker does this if it lacks the version or requires a login"
-        return "A TLS port and a broker before 0.10 do this" if not self._tls else "A broker before 0.10 does this"
+            return "A broker does this if it does not support the version or requires a login"
+        return "A TLS port or a broker before 0.10 does this" if not self._tls else "A broker before 0.10 does this"
 
     async def _negotiate(self) -> None:
         """Send an ApiVersions request, and repeat it in an older version if the broker requires that [KIP-511,
@@ -210,13 +210,13 @@ class Client:
 
     async def _login(self, sasl: Sasl) -> None:
         """Log in. Tokens are sent in SaslAuthenticate requests, or without a header if the broker does not support
-        them [KAFKA-WIRE 9]."""
+        such requests [KAFKA-WIRE 9]."""
         handshake: Any = self.protocol["SaslHandshakeRequest"]
         bare = self.protocol["SaslAuthenticateRequest"].API_KEY not in self.versions
         agreed: Any = (await self.call(handshake(mechanism=sasl.mechanism), 0 if bare else None)).message
         if agreed.error_code == ILLEGAL_SASL_STATE:
             raise AuthenticationError(
-                f"{self.address}: this port does not accept logins. Set security.protocol without SASL_"
+                f"{self.address}: this port does not accept logins. Set a security.protocol without SASL_"
             )
         if agreed.error_code:
             known = cut(", ".join(agreed.mechanisms[:20]), MAX_TEXT) or "none"

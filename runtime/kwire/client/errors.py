@@ -63,10 +63,11 @@ def _size(error: DecodeError) -> str:
 
 
 def other_protocol(data: bytes) -> str:
-    """Return advice about a server whose first bytes are ``data``, or an empty string if it may speak Kafka."""
+    """Return advice about a server whose first bytes are ``data``, or an empty string if the server may speak
+    Kafka."""
     match sniff_protocol(data) if data else None:
         case "TLS":
-            how = "set security.protocol to SSL or SASL_SSL, --tls, or in Python Security(tls=tls_context())"
+            how = "use --tls, security.protocol=SSL or SASL_SSL, or in Python Security(tls=tls_context())"
             return f"this port speaks TLS: {how}"
         case "HTTP":
             return "an HTTP server, not a Kafka broker"

@@ -15,7 +15,7 @@ megabyte."""
 def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:
     """Return the contents of a file or a pipe, which a password manager may provide.
 
-    Raise ``OSError`` if it is a device or has more than ``most`` bytes.
+    Raise ``OSError`` if ``path`` is a device or contains more than ``most`` bytes.
     """
     with Path(path).open("rb") as file:
         if not stat.S_ISREG(mode := os.fstat(file.fileno()).st_mode) and not stat.S_ISFIFO(mode):

@@ -17,11 +17,11 @@ async def open_connection(
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to the first address of a host that accepts a connection, and return its reader and writer.
 
-    Raise the last ``OSError`` if no address does. Unlike ``asyncio.open_connection``, this function leaves no thread
-    for which ``asyncio.run`` has to wait.
+    If no address accepts a connection, raise the last ``OSError``. Unlike ``asyncio.open_connection``, this function
+    leaves no thread for which ``asyncio.run`` has to wait.
     """
     if not 0 < port < 1 << 16:  # the operating system would reduce it modulo 65536
-        raise OSError(f"{port} is not a port")
+        raise OSError(f"{port} is not a valid port")
     problem = OSError(f"{host} has no address")
     for family, kind, protocol, _, address in await _addresses(host, port):
         try:

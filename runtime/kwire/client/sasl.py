@@ -21,7 +21,7 @@ identity."""
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")
 IN_CLEAR = {"PLAIN": "password", "OAUTHBEARER": "token"}
-"""Mechanisms that need TLS because they send a secret in clear text, and the kind of secret."""
+"""Mechanisms that send a secret in clear text and therefore require TLS, and the kind of that secret."""
 
 ITERATIONS = range(4096, 1_000_001)
 """Iteration counts that SCRAM servers may request. Lower counts would expose the password [RFC 7677, 4]. Higher
@@ -54,14 +54,14 @@ class Sasl:
             raise SecurityError(f"SASL mechanism {self.mechanism!r}: expected one of {', '.join(MECHANISMS)}")
         if self.mechanism == "OAUTHBEARER":
             if not (self.token or self.token_file):
-                raise SecurityError("SASL mechanism OAUTHBEARER needs a token or a token file")
+                raise SecurityError("SASL mechanism OAUTHBEARER requires a token or a token file")
         elif not (self.username and self.password):
-            raise SecurityError(f"SASL mechanism {self.mechanism} needs a user and a password")
+            raise SecurityError(f"SASL mechanism {self.mechanism} requires a user name and a password")
 
     def conversation(self) -> Conversation:
         """Return the client's side of a login as a generator of tokens.
 
-        The generator raises ``AuthenticationError`` if the server rejects the login or gives an invalid answer.
+        The generator raises ``AuthenticationError`` if the server rejects the login or sends an invalid answer.
         """
         if self.mechanism == "PLAIN":
             return self._plain()

@@ -1,4 +1,4 @@
-"""The TLS and SASL settings of a client, given in Python or in a client properties file [KIP-651, KIP-684]."""
+"""The TLS and SASL settings of a client, set in Python or in a client properties file [KIP-651, KIP-684]."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _JAAS = re.compile(rf"\s*[\w.$]+\s+\w+((?:\s+{_OPTION})*)\s*;\s*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Security:
-    """The security settings of a connection. Without ``tls``, it is not encrypted. Without ``sasl``, the client does
-    not log in.
+    """The security settings of a connection. Without ``tls``, the connection is not encrypted. Without ``sasl``, the
+    client does not log in.
 
     Unless ``plaintext_login`` is set, PLAIN passwords and tokens are only sent to other machines over TLS.
     """
@@ -45,7 +45,7 @@ class Security:
 
         Other properties are ignored. OAUTHBEARER requires ``token_file`` or a token endpoint URL with the scheme
         ``file``, because this client does not request tokens. ``SASL_PLAINTEXT`` sets ``plaintext_login``, because it
-        asks for a login in clear text. Raise ``SecurityError`` for settings that this client does not support, such
+        requests a login in clear text. Raise ``SecurityError`` for settings that this client does not support, such
         as other mechanisms or key stores that are not PEM.
         """
         protocol = properties.get("security.protocol", "PLAINTEXT").upper()
@@ -58,13 +58,13 @@ class Security:
         )
 
     def exposed(self, host: str) -> str:
-        """Return which secret a login at this host would send in clear text (``password`` or ``token``), or an empty
-        string."""
+        """Return the kind of secret (``password`` or ``token``) that a login at this host would send in clear text,
+        or an empty string."""
         in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
         return "" if self.tls or _is_loopback(host) else in_clear
 
     def warning(self, host: str, config: str) -> str:
-        """Return a warning if the properties file ``config`` asks for a login in clear text at this host. Otherwise
+        """Return a warning if the properties file ``config`` allows a login in clear text at this host. Otherwise
         return ``""``."""
         secret = self.exposed(host)
         text = f"the {secret} is sent to {host} in clear text, as security.protocol in {config} allows"
@@ -116,8 +116,8 @@ def tls_context(
     """Return an SSL context for TLS 1.2 and newer with the certificates in PEM files.
 
     ``ca`` or ``ca_text`` replaces the certificates that the system trusts. ``certificate`` is a file with the
-    client's certificate chain, for brokers that request it. It also contains the key unless ``key`` is given. Raise
-    ``SecurityError`` with the file name if a file cannot be read.
+    client's certificate chain, for brokers that request it. The file also contains the private key unless ``key`` is
+    set. Raise ``SecurityError`` with the file name if a file cannot be read.
     """
     for path in (ca, certificate, key):
         _check_pem(path)
@@ -161,7 +161,7 @@ def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
 
     if "ssl.keystore.key" not in properties:
         return context(get("ssl.keystore.location"))
-    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read them.
+    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read this one.
         file = Path(folder, "key.pem")
         file.write_text(f"{properties['ssl.keystore.key']}\n{get('ssl.keystore.certificate.chain', '')}\n")
         try:
@@ -178,13 +178,13 @@ def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
         token_file = token_file or (unquote(url.path) if url.scheme == "file" else None)
         if not token_file:
             raise SecurityError(
-                "OAUTHBEARER: kwire does not request tokens from a server. Save a token to a file and name the file"
+                "OAUTHBEARER: kwire does not request tokens from a server. Save a token to a file and pass the name of the file"
             )
         prefix = "extension_"
         extensions = {name.removeprefix(prefix): text for name, text in jaas.items() if name.startswith(prefix)}
         return Sasl(mechanism=mechanism, token_file=token_file, extensions=extensions)
     if mechanism in MECHANISMS and not {"username", "password"} <= jaas.keys():
-        raise SecurityError("sasl.jaas.config needs a username and a password")
+        raise SecurityError("sasl.jaas.config must contain a username and a password")
     by_token = jaas.get("tokenauth", "").lower() == "true"
     return Sasl(
         mechanism=mechanism, username=jaas.get("username", ""), password=jaas.get("password", ""), by_token=by_token

@@ -1,11 +1,11 @@
 """Running programs that convert encoded messages to columns, without an object for each value.
 
-``kwire.columns.program`` generates a program for a message class, a version and the wanted columns. A program is an
+``kwire.columns.program`` generates a program for a message class, a version and the selected columns. A program is an
 array of 64-bit words. An instruction is a word with an operation (bits 0 to 7), flags (8 to 15), a column (16 to 31)
-and an argument (32 to 62). The sign bit marks the last instruction of a struct. Unwanted fields of fixed size are
-skipped by the previous instruction, whose argument includes their size. Like emitted codecs, the machine does not
-track the current field and gives up on anything unusual. The caller then decodes the frame with ``Message.decode``,
-which accepts unusual but valid bytes and raises errors.
+and an argument (32 to 62). The sign bit marks the last instruction of a struct. Fields of fixed size that are not
+selected are skipped by the previous instruction, whose argument includes their size. Like emitted codecs, the machine
+does not track the current field and gives up on anything unusual. The caller then decodes the frame with
+``Message.decode``, which accepts unusual but valid bytes and raises errors.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-# Constants are final, because mypyc looks up other globals by name, which takes longer than an instruction.
+# Constants are final, because mypyc looks up other globals by name, which takes longer than running an instruction.
 
 SKIP: Final = 0
 """Skips bytes. The argument is the number of bytes."""
 PASS: Final = 1
-"""Skips a length and its unwanted elements. The argument contains the element size (16 bits) and the number of bytes
+"""Skips a length and the elements after it. The argument contains the element size (16 bits) and the number of bytes
 to skip afterwards (15 bits).
 """
 COPY: Final = 2
 """Copies neighbouring fields of fixed size. The argument contains their size in bytes (16 bits) and the number of
 bytes to skip afterwards (15 bits)."""
 PLACE: Final = 3
-"""Reads a length and bytes. The columns hold the positions of the bytes and the null rows. The argument is the number
-of bytes to skip afterwards.
+"""Reads a length and bytes. The columns hold the positions of the bytes and the numbers of null rows. The argument is
+the number of bytes to skip afterwards.
 """
 NUMBERS: Final = 4
 """Reads a length and elements of fixed size. The argument is the binary logarithm of the element size. The columns
 hold the ends of the arrays, the null rows and the unchanged elements."""
 EACH: Final = 5
-"""Reads a length and structs, whose program starts at the argument. The columns hold the ends of the arrays and the
-null rows. The word before the program is the shape of the structs (see ``passed``), or 0. The shape is used to skip
-unwanted structs.
+"""Reads a length and structs. The argument is the address of the program for the structs. The columns hold the ends
+of the arrays and the numbers of null rows. The word before the program is the shape of the structs (see ``passed``),
+or 0. The shape is used to skip structs that are not selected.
 """
 PRESENT: Final = 6
 """Reads a nullable struct. The column contains 0 for a null struct and 1 for any other struct. The argument is the
 address of a table with the programs for the struct and for its default."""
 TAGS: Final = 7
-"""Reads tagged fields. The argument is the address of a table. It contains the program for all defaults and the
-number of known tags, followed by four words for each tag: the tag, its form (``UNWANTED``, ``WANTED`` or
+"""Reads tagged fields. The argument is the address of a table. The table contains the program for all defaults and
+the number of known tags, followed by four words for each tag: the tag, its form (``UNWANTED``, ``WANTED`` or
 ``MISSING``), the program that reads it, and the program for its default. The columns hold the rows of unknown tags,
 the tags, and the positions of their payloads.
 """
 CONST: Final = 8
 """Appends bytes from the following words. The argument is the number of bytes."""
 BLANK: Final = 9
-"""Appends null if nullable, and otherwise an empty value. The argument is 8 for bytes or a string, and 4 for an
-array."""
+"""Appends null if the ``NULLABLE`` flag is set, and otherwise an empty value. The argument is 8 for bytes or a
+string, and 4 for an array."""
 
 COMPACT: Final = 1 << 8
 NULLABLE: Final = 2 << 8
@@ -76,12 +76,12 @@ varint.
 """
 
 NONE: Final = 0xFFFF
-"""The column number of unwanted values."""
+"""The column number of values that are not selected."""
 
 UNWANTED: Final = 0
 WANTED: Final = 1
 MISSING: Final = 2
-"""Forms of a known tag. It is skipped, read by a program, or missing from the version."""
+"""Forms of a known tag. The tagged field is skipped, read by a program, or missing from the version."""
 
 LONGEST: Final = 0x7FFF
 assert LONGEST == MAX_STRING
@@ -356,8 +356,8 @@ def passed(data: bytes, pos: i64, count: i64, shape: i64) -> i64:
     to three groups follow, each with 8 bits for the size of an element and 8 bits for the number of bytes after the
     array. The highest 4 bits hold the number of arrays plus one. Array lengths are varints. Lengths of several bytes,
     null arrays and tagged fields at the end of a struct are unusual. Native builds replace this function with their
-    own operation. That operation compares all length bytes of a struct with the previous struct at once, because they
-    are usually equal.
+    own operation. That operation compares all length bytes of a struct with the length bytes of the previous struct
+    at once, because they are usually equal.
     """
     arrays = (shape >> 60) - 1
     if not 0 <= arrays < 4 or pos < 0:

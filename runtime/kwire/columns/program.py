@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from kwire.struct import Struct
 
 Wanted: TypeAlias = "Mapping[str, Wanted]"
-"""The wanted fields of a struct by name, each with the wanted fields of the struct it contains. ``unknown_tags`` may
-be included.
+"""The selected fields of a struct, by name, each with the selected fields of the struct in it. The name
+``unknown_tags`` selects unknown tags.
 """
 
 MAX_COLUMNS = 0xFF00
@@ -57,7 +57,7 @@ class Rows:
 
 
 class Values:
-    """The ``offset`` of a field of fixed size in each row of ``rows``."""
+    """The ``offset`` of a fixed-size field within each row of ``rows``."""
 
     __slots__ = ("offset", "rows", "type")
 
@@ -89,8 +89,9 @@ class Lists:
 
 
 class Structs:
-    """The columns for the fields that structs have in this version. If null is allowed, ``column`` marks the structs
-    that are not null. ``unknown`` is the first column of unknown tags if they are wanted and the version is flexible.
+    """The columns for the fields that structs have in one version. If null is allowed, ``column`` marks the structs
+    that are not null. ``unknown`` is the first column of unknown tags if unknown tags are selected and the version is
+    flexible.
     """
 
     __slots__ = ("column", "fields", "unknown")
@@ -105,8 +106,8 @@ Place: TypeAlias = Union["Values", "Pieces", "Lists", "Structs"]
 
 
 class UnsuitableError(Exception):
-    """Messages of this version have to be decoded into objects, because programs do not support one of the defaults,
-    or there are too many columns."""
+    """Messages of this version have to be decoded into objects, because programs do not support one of the defaults
+    or that many columns."""
 
 
 class Program:
@@ -125,7 +126,7 @@ class Program:
 
 
 class _Step(NamedTuple):
-    """An instruction, with the constant after it if the operation has one."""
+    """An instruction, and the constant that follows it in the program, if any."""
 
     operation: int
     flags: int = 0
@@ -149,7 +150,7 @@ class _Maker:
         return self.columns - count
 
     def place(self, cls: type[Struct], wanted: Wanted) -> Structs:
-        """Reserve and return columns for the wanted fields of a struct."""
+        """Reserve and return columns for the selected fields of a struct."""
         structs = Structs({})
         rows: Rows | None = None  # rows shared with the previous field
         for field in sorted(present_fields(cls, self.version), key=lambda field: field.is_tagged):
@@ -203,7 +204,7 @@ class _Maker:
         return start
 
     def struct(self, cls: type[Struct], place: Structs | None) -> list[_Step]:
-        """Return the steps that read a struct, or skip it if it is not wanted."""
+        """Return the steps that read a struct, or skip it if ``place`` is ``None``."""
         steps: list[_Step] = []
         fields = {} if place is None else place.fields
         for field in present_fields(cls, self.version):
@@ -266,7 +267,8 @@ class _Maker:
         return self.table([self.add(defaults) if defaults else 0, len(rows), *words])
 
     def blank(self, cls: type[Struct], place: Structs) -> list[_Step]:
-        """Return the steps that append the defaults of a struct that is null or an omitted tagged field."""
+        """Return the steps that append the default of each field of a struct, for a null struct or an omitted tagged
+        field."""
         steps: list[_Step] = []
         for field in present_fields(cls, self.version):
             if field.name in place.fields:
@@ -289,7 +291,7 @@ class _Maker:
 
 
 def _value(kind: str, flags: int, place: Place | None) -> _Step:
-    """Return a step that reads a value other than a struct, or skips it if it is not wanted."""
+    """Return a step that reads a value other than a struct, or skips it if ``place`` is ``None``."""
     if kind in SIZES:
         if place is None:
             return _Step(SKIP, 0, NONE, SIZES[kind])
@@ -332,7 +334,7 @@ def _shape(steps: list[_Step]) -> int:
 
 
 def _together(first: _Step, second: _Step) -> _Step | None:
-    """Return a single step equivalent to both, or ``None`` if there is no such step."""
+    """Return a single step that is equivalent to both steps, or ``None`` if there is no such step."""
     size = first.argument + second.argument
     if second.operation == SKIP:
         if first.operation in (SKIP, PLACE):

@@ -21,7 +21,7 @@ TIMES: Final = 2
 KEYS: Final = 4
 VALUES: Final = 8
 HEADERS: Final = 16
-"""Flags of the wanted columns."""
+"""Flags that select the columns to fill."""
 
 
 class RecordColumns:
@@ -71,8 +71,8 @@ class RecordColumns:
         If a record is unusual, append nothing and return -1.
 
         Unless ``whole`` is set, the records may end before ``end``. ``shift`` is added to all positions in the
-        columns. Offsets and times are added to their bases, which are below ``kwire.records.loops.HUGE``. With
-        ``append``, all records have the base time.
+        columns. Offsets and times are relative to ``base_offset`` and ``base_time``, which are below
+        ``kwire.records.loops.HUGE``. With ``append``, the time of every record is ``base_time``.
         """
         rows, headers, left_out = self.count, self.headers, len(self.left_out)
         no_keys, no_values, no_header_values = len(self.no_keys), len(self.no_values), len(self.no_header_values)
@@ -227,8 +227,8 @@ class RecordColumns:
     def _read_headers(
         self, data: bytes, pos: i64, shift: i64, row: i64, room: i64, contents: i64
     ) -> tuple[i64, i64, i64]:
-        """Append the headers of a record unless it is too large. ``contents`` is the size of its key and value in
-        bytes.
+        """Append the headers of a record unless the record is too large. ``contents`` is the size of the key and
+        value in bytes.
 
         Return the position after the headers, the number of further headers allowed in the batch, and the size of the
         record's contents.
@@ -272,7 +272,8 @@ class RecordColumns:
         return pos, room - count, contents
 
     def add(self, record: Record, out: BytesWriter, shift: i64) -> None:
-        """Append one record. Its bytes are written to ``out``, whose first byte has the position ``shift``."""
+        """Append one record. The bytes of the record are written to ``out``, whose first byte has the position
+        ``shift``."""
         wanted = self.wanted
         row = self.count
         contents = bytes_of(record)
@@ -298,7 +299,7 @@ class RecordColumns:
 
 
 def bytes_of(record: Record) -> int:
-    """Return the total size of the key, value and headers in bytes."""
+    """Return the total size of the key, value and headers of a record in bytes."""
     size = len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
         size += len(name) + len(value or b"")

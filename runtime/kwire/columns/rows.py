@@ -8,7 +8,8 @@ from kwire.native import i32, i64
 
 
 def unmarked(rows: bytes, count: i64) -> bytes:
-    """Return one byte for each of ``count`` rows. It is 0 if ``rows`` (int64) contains the row, and otherwise 1."""
+    """Return one byte for each of ``count`` rows. The byte is 0 if ``rows`` (int64) contains the number of its row,
+    and otherwise 1."""
     out = BytesWriter()
     out.write(b"\1" * count)
     for index in range(0, i64(len(rows)), 8):
@@ -20,7 +21,7 @@ def ends(rows: bytes, count: i64) -> bytes:
     """Return list offsets (int32): the start of each row's elements for ``count`` rows, and the end of the last row's
     elements.
 
-    ``rows`` (int64) holds the row of each element in ascending order.
+    ``rows`` (int64) holds the row number of each element in ascending order.
     """
     out = BytesWriter()
     row: i64 = 0

@@ -35,7 +35,8 @@ examples:
 def broker(**values: Any) -> int:
     """Ask the broker at ADDRESS which APIs it accepts, and compare the answer with the known releases.
 
-    Print matching releases, API versions, features, cluster and nodes. ADDRESS is HOST:PORT, by default port 9092.
+    Print matching releases, API versions, features, cluster and nodes. ADDRESS is HOST:PORT. The default port is
+    9092.
     """
     options = Options(**values)
     try:
@@ -59,7 +60,7 @@ def broker(**values: Any) -> int:
 
 
 def as_json(answer: BrokerAnswer, found: BrokerFit) -> dict[str, Any]:
-    """Return the answer as a JSON object that ``BrokerAnswer.from_json`` can read. Version ranges are text."""
+    """Return the answer as a JSON object that ``BrokerAnswer.from_json`` can read. Version ranges are strings."""
     return {
         "broker": answer.name,
         "releases": found.releases,

@@ -35,7 +35,7 @@ examples:
 @click.command(epilog=epilog(_EPILOG))
 @connecting
 @click.argument("api")
-@click.option("--version", type=int, help="Version of the request.  [default: the newest that both sides know]")
+@click.option("--version", type=int, help="Version of the request.  [default: the newest that both sides support]")
 @json_option("request")
 @click.option("--trace", is_flag=True, help="Print the response as an annotated tree.")
 @SECRETS
@@ -43,8 +43,8 @@ examples:
 def call(**values: Any) -> int:
     """Send a request in any version to the broker at ADDRESS, and print the response.
 
-    The output is Kafka's JSON form, or a tree. API is the name or number of the API. ADDRESS is HOST:PORT, by default
-    port 9092.
+    Print Kafka's JSON form, or a tree with --trace. API is the name or number of the API. ADDRESS is HOST:PORT. The
+    default port is 9092.
     """
     options = Options(**values)
     try:

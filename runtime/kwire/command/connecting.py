@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 MAX_RESPONSE = 2 << 20
-"""Default maximum response size in bytes. Printing it as JSON may use 200 times as much memory."""
+"""Default maximum response size in bytes. Printing a response as JSON may use 200 times its size in memory."""
 UNDECODABLE, FAILED, INTERRUPTED = 1, 3, 130
 EXIT_CODES = """
-exit codes: 0 answered, 1 the answer cannot be decoded, 2 usage error,
-            3 no answer: not reachable, not Kafka, not TLS, login refused, or the request refused
+exit codes: 0 success, 1 the answer cannot be decoded, 2 usage error,
+            3 the broker is unreachable, does not speak Kafka or TLS, or refuses the login or the request
 """
 
 _USAGE = (EncodeError, JsonFormError, UnknownNameError, ValueError)  # a SecurityError is a ValueError
@@ -36,11 +36,13 @@ _OPTIONS = (
     click.argument("address"),
     click.option("--config", metavar="FILE", help="Client properties file: security.protocol, sasl.*, ssl.*"),
     click.option("--tls", is_flag=True, help="Use TLS.  [default: plain text]"),
-    click.option("--ca", metavar="FILE", help="Trusted certificates in PEM.  [default: the system's]"),
+    click.option("--ca", metavar="FILE", help="Trusted certificates in PEM format.  [default: the system's]"),
     click.option(
-        "--cert", metavar="FILE", help="Client certificate in PEM, including its key unless --key is given."
+        "--cert", metavar="FILE", help="Client certificate in PEM format, with its private key unless --key is used."
     ),
-    click.option("--key", metavar="FILE", help="Key of the certificate. KWIRE_KEY_PASSWORD decrypts it."),
+    click.option(
+        "--key", metavar="FILE", help="Private key of the certificate. KWIRE_KEY_PASSWORD decrypts the key."
+    ),
     click.option(
         "--mechanism",
         metavar="NAME",
@@ -54,11 +56,11 @@ _OPTIONS = (
     ),
     click.option("--token-file", metavar="FILE", help="File with an OAUTHBEARER token.  [default: KWIRE_TOKEN]"),
     click.option(
-        "--plaintext-login", is_flag=True, help="Allow PLAIN and OAUTHBEARER without TLS on other machines."
+        "--plaintext-login", is_flag=True, help="Allow PLAIN and OAUTHBEARER logins to other machines without TLS."
     ),
-    number_option("--timeout", "SECONDS", 10, 3600, float, "Time limit to connect, and for each call."),
+    number_option("--timeout", "SECONDS", 10, 3600, float, "Time limit for connecting and for each call."),
     number_option(
-        "--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Maximum size of a response, up to 300.", 1 << 20
+        "--max-response", "MIB", MAX_RESPONSE >> 20, 300, int, "Maximum size of a response, at most 300.", 1 << 20
     ),
 )
 """The broker's address, and options for the connection and login.
@@ -122,7 +124,7 @@ def security(options: Options) -> Security:
         sasl = Sasl(mechanism=options.mechanism, username=options.user or "", password=password)
         return replace(found, sasl=sasl)
     if options.user or options.password_file or (options.token_file and found.sasl is None):
-        raise SecurityError("a login needs --mechanism")
+        raise SecurityError("a login requires --mechanism")
     return found
 
 
@@ -134,5 +136,5 @@ def _password(options: Options) -> str:
     if "KWIRE_PASSWORD" in os.environ:
         return os.environ["KWIRE_PASSWORD"]
     if not sys.stdin.isatty():
-        raise ValueError("the password: name a file with --password-file, or set KWIRE_PASSWORD")
-    return getpass(f"password of {printable(options.user)}: ")
+        raise ValueError("the login requires a password: use --password-file or set KWIRE_PASSWORD")
+    return getpass(f"password for {printable(options.user)}: ")

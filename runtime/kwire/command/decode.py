@@ -53,19 +53,19 @@ examples:
   kwire decode --message TopicRecord --version 0 A3Q3AAECAwQFBgcICQoLDA0ODwA=
   kwire decode --html fetch.html --guide-url ../site fetch.bin
 
-exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage error, or a file of another kind,
-            3 an API, version or record that is unknown here, such as one from a newer release
+exit codes: 0 success, 1 decoding failed (the tree marks the invalid byte), 2 usage error or wrong kind of file,
+            3 unknown API, version or record, for example from a newer release
 """
 
 
 @click.command(epilog=epilog(_EPILOG))
 @click.argument("data", nargs=-1)
-@click.option("--response", is_flag=True, help="Decode a response. Needs --api-key and --version.")
-@click.option("--message", metavar="NAME", help="Decode a message without header. Needs --version.")
+@click.option("--response", is_flag=True, help="Decode a response. Requires --api-key and --version.")
+@click.option("--message", metavar="NAME", help="Decode a message without a header. Requires --version.")
 @click.option(
     "--topic",
     metavar="NAME",
-    help="Decode a record of an internal topic, such as connect-configs. Needs --key, --value or both.",
+    help="Decode a record of an internal topic, such as connect-configs. Requires --key, --value or both.",
 )
 @click.option("--key", metavar="DATA", help="Key of the record, in hex or base64.")
 @click.option("--value", metavar="DATA", help="Value of the record, in hex or base64.")
@@ -74,18 +74,18 @@ exit codes: 0 decoded, 1 not decodable (the tree marks the wrong byte), 2 usage 
 @click.option(
     "--frame/--payload",
     default=None,
-    help="Length-prefixed frames, or one payload without its length.  [default: detected]",
+    help="Read length-prefixed frames, or a single payload without its length.  [default: detected]",
 )
 @click.option(
     "--coding", type=click.Choice(CODINGS), default="guess", show_default=True, help="Encoding of the input."
 )
-@number_option("--max-input", "MIB", MAX_INPUT >> 20, 300, int, "Maximum size of the input, up to 300.", 1 << 20)
+@number_option("--max-input", "MIB", MAX_INPUT >> 20, 300, int, "Maximum size of the input, at most 300.", 1 << 20)
 @click.option(
     "--policy",
     type=click.Choice([*POLICIES]),
     default="strict",
     show_default=True,
-    help="How strictly to decode.",
+    help="Strictness of decoding.",
 )
 @click.option("--no-records", is_flag=True, help="Do not decode record batches.")
 @format_option("text", "json", "message")
@@ -142,7 +142,7 @@ class _Printing:
             _write(Path(options.html), self._page.text(), options)
         if self._unreadable is not None and not (options.response or options.message or options.topic):
             hint = responses(self._protocol, self._unreadable)
-            put(f"\n{hint or 'if it is a response: --response --api-key KEY --version N'}", sys.stderr)
+            put(f"\n{hint or 'if the input is a response, use --response --api-key KEY --version N'}", sys.stderr)
         if self._unknown:
             put("\n" + "\n".join([*self._unknown, TAKE_IN]), sys.stderr)
         if self._failed:
@@ -150,11 +150,11 @@ class _Printing:
         return UNKNOWN if self._unknown else 0
 
     def _seen(self, traces: Titled) -> Titled:
-        """Yield the traces, and print each trace's error after it."""
+        """Yield the traces. Print the error of each trace after the trace."""
         lines = 0
         for name, part in traces:
             if lines >= MAX_LINES:
-                put(f"\nnothing is printed from {name} on: more than {MAX_LINES} lines", sys.stderr)
+                put(f"\nstopped before {name}: the output has reached the limit of {MAX_LINES} lines", sys.stderr)
                 self._failed = True
                 return
             if self._options.secrets == "show":
@@ -210,7 +210,7 @@ def _message(protocol: MessageRegistry, data: bytes, options: Options) -> dict[s
         request = protocol.decode_request(data, policy, max_decoded=MAX_DECODED)
         message, version = request.message, request.version
     if message is None:
-        raise JsonFormError(f"these {len(data)} bytes hold too many values. Use the format text or json")
+        raise JsonFormError(f"these {len(data)} bytes contain too many values: use --format text or --format json")
     shown = message if options.secrets == "show" else redacted(protocol, message)
     return shown.to_json(version, with_records=True)
 

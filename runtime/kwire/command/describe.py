@@ -29,13 +29,13 @@ examples:
 
 @click.command(epilog=epilog(_EPILOG))
 @click.argument("name")
-@click.option("--version", type=int, help="Only the fields of this version.  [default: all versions]")
+@click.option("--version", type=int, help="Print only the fields of this version.  [default: all versions]")
 @format_option("text", "json")
 @PROTOCOL
 def describe(**values: Any) -> int:
-    """Print the fields of a message with types, versions, defaults and descriptions.
+    """Print the fields of a message with their types, versions, defaults and descriptions.
 
-    NAME is a current or former message name. Add a dot and a path to select a struct in it.
+    NAME is a current or former message name. To select a struct in the message, add a dot and its path.
     """
     options = Options(**values)
     name, _, path = options.name.partition(".")
@@ -104,7 +104,7 @@ def _of_versions(message: type[Message], field: Field, version: int | None) -> d
 
 
 def plain(value: Any) -> Any:
-    """Return a field's default as a JSON value. A struct becomes an empty object."""
+    """Return the default of a field as a JSON value. A struct becomes an empty object."""
     if isinstance(value, Struct):
         return {}
     return value.hex() if type(value) is bytes else str(value) if isinstance(value, Uuid) else value

@@ -26,7 +26,7 @@ examples:
   kwire encode Heartbeat --json @request.json --frame --client-id test
   kwire decode --message TopicRecord --version 0 --format message FILE | kwire encode TopicRecord --version 0 --json -
 
-exit codes: 0 encoded, 2 usage error, or a value that the version cannot represent
+exit codes: 0 success, 2 usage error or a value that the version cannot represent
 """
 
 
@@ -35,14 +35,14 @@ exit codes: 0 encoded, 2 usage error, or a value that the version cannot represe
 @click.option("--version", type=int, help="Version of the message.  [default: the newest]")
 @json_option("message")
 @click.option("--header", is_flag=True, help="Add the header of a request or response.")
-@click.option("--frame", is_flag=True, help="Add header and size.")
+@click.option("--frame", is_flag=True, help="Add the header and the size.")
 @click.option("--correlation-id", type=int, metavar="ID", help="Correlation id of the header.  [default: 0]")
 @click.option("--client-id", metavar="ID", help="Client id in the header of a request.  [default: null]")
 @PROTOCOL
 def encode(**values: Any) -> int:
     """Convert a message from JSON to hex.
 
-    NAME is a message, or the name or number of an API to encode its request.
+    NAME is a message name. The name or number of an API selects its request.
     """
     options = Options(**values)
     try:

@@ -25,12 +25,12 @@ MAX_INPUT = 16 << 20
 
 
 def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPUT) -> bytes:
-    """Return the bytes given by ``words``, a file name, hex or base64. ``-`` or no words means standard input.
+    """Return the bytes that ``words`` specify as a file name, hex or base64. ``-`` or no words means standard input.
 
     With the coding ``guess``, input that is neither hex nor base64 is treated as raw. Printable text is rejected,
     because it may be a hex dump with columns but cannot be a frame.
 
-    Raises ``ValueError`` if the input is not in ``coding``, or if a file or standard input has more than ``most``
+    Raise ``ValueError`` if the input is not in ``coding``, or if a file or standard input has more than ``most``
     bytes, and ``OSError`` if the file cannot be read.
     """
     if not words or list(words) == ["-"]:
@@ -49,7 +49,7 @@ def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPU
 def _read(file: BinaryIO, name: str, most: int) -> bytes:
     data = file.read(most + 1)
     if len(data) > most:
-        raise ValueError(f"{cut(name)} is larger than {most >> 20} MiB: see --max-input")
+        raise ValueError(f"{cut(name)} is larger than {most >> 20} MiB: increase --max-input")
     return data
 
 

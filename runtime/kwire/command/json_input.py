@@ -26,7 +26,7 @@ An empty object of three bytes becomes a struct of several kilobytes when defaul
 
 
 def json_option(what: str) -> Callable[[Function], Function]:
-    """Return the option ``--json``. ``what`` is the noun in its help: ``message`` or ``request``."""
+    """Return the option ``--json``. ``what`` is the noun in its help text, ``message`` or ``request``."""
     return click.option(
         "--json",
         metavar="JSON",

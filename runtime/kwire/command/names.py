@@ -1,4 +1,4 @@
-"""Finds APIs by the names that users type, and names the codes in messages."""
+"""Finds APIs by the names that users enter, and annotates codes in messages with their names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def api_key(protocol: MessageRegistry, text: str) -> int:
 
 
 def notes(protocol: MessageRegistry, package: str) -> Note:
-    """Return a function that annotates a span's value with the name of its error code or API, or with its time."""
+    """Return a function that annotates error codes and API keys with their names, and timestamps with their times."""
     try:
         errors: dict[int, str] = {int(code): code.name for code in import_module(f"{package}.errors").ErrorCode}
     except (ImportError, AttributeError):

@@ -18,7 +18,7 @@ MAX_NAMED = 6
 """Maximum number of APIs named in a hint. A short payload fits many of them."""
 
 _CAPTURE = "a packet capture", "use kwire tables"
-_COMPRESSED = "decompress it, or give it to kwire tables if it is a capture or a log"
+_COMPRESSED = "decompress it, or pass it to kwire tables if it is a capture or a log"
 _FILES = {
     b"\xa1\xb2\xc3\xd4": _CAPTURE,
     b"\xd4\xc3\xb2\xa1": _CAPTURE,

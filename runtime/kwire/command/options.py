@@ -56,7 +56,7 @@ def number_option(
         except ValueError:
             number = 0
         if not 0 < number <= most:
-            raise click.BadParameter(f"expected a number above 0, up to {most}, got {printable(text)!r}")
+            raise click.BadParameter(f"expected a number above 0 and at most {most}, got {printable(text)!r}")
         return number * unit
 
     return click.option(name, metavar=metavar, default=str(default), show_default=True, callback=parsed, help=help)

@@ -1,7 +1,7 @@
 """Decoding an observed connection: bytes of both directions in, events out.
 
-A ``FrameSplitter`` for each direction splits its stream into frames. The decoder matches each response with its
-request, by correlation id and in order. The number and size of requests in flight are limited.
+A ``FrameSplitter`` for each direction splits its stream into frames. The decoder matches each response to its request
+by correlation id, in the order of the requests. The number and size of requests in flight are limited.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kwire.protocol import MessageRegistry
 
 ENDED = "the connection ended"
-"""Default reason given for requests without a response at the end of a connection."""
+"""Default reason reported for requests that are still unanswered when the connection ends."""
 
 
 @mypyc_attr(serializable=True)
@@ -45,8 +45,8 @@ class InFlightRequest:
     """A ``request`` that has not been answered yet.
 
     ``size`` is the number of bytes that count towards the limit of bytes in flight. ``server_losses`` is the number
-    of losses in the server's stream when the request was sent. ``known`` is its cached header if it equals an earlier
-    header except for the correlation id.
+    of times that bytes from the server had been lost when the request was sent. ``known`` is the cached header that
+    matches the request, or ``None``.
     """
 
     __slots__ = ("api_key", "correlation_id", "known", "request", "server_losses", "size", "version")
@@ -72,7 +72,7 @@ class InFlightRequest:
 
 @mypyc_attr(serializable=True)
 class InFlightRequests:
-    """A queue of requests, which a server answers in order.
+    """A queue of requests that await their responses. Servers answer in order.
 
     If a later request is answered first, the requests before it will remain unanswered. Correlation ids may repeat. A
     response answers the oldest request with its id.
@@ -89,8 +89,8 @@ class InFlightRequests:
         self.bytes = 0
         """The total size of the requests in bytes."""
         self.id_prefixes: set[int] = set()
-        """The upper halves of the correlation ids seen so far. No more are added once there are more than
-        ``MAX_ID_PREFIXES``."""
+        """The upper halves of the correlation ids seen so far. The set stops growing once it has more than
+        ``MAX_ID_PREFIXES`` elements."""
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -99,14 +99,11 @@ class InFlightRequests:
         return correlation_id in self._by_id
 
     def oldest(self, correlation_id: int) -> InFlightRequest:
-        """Return the oldest request with this id.
-
-        Raise ``KeyError`` if no request has it.
-        """
+        """Return the oldest request with this id. Raise ``KeyError`` if no request has this id."""
         return self._by_id[correlation_id]
 
     def add(self, request: InFlightRequest) -> list[InFlightRequest]:
-        """Append ``request``, and remove and return the oldest requests beyond the limits."""
+        """Append ``request``. Remove and return the oldest requests while a limit is exceeded."""
         self._queue.append(request)
         correlation_id = request.correlation_id
         if correlation_id in self._by_id:
@@ -122,9 +119,8 @@ class InFlightRequests:
         return dropped
 
     def take(self, correlation_id: int) -> tuple[InFlightRequest, list[InFlightRequest]]:
-        """Remove and return the oldest request with this id and a list of all requests before it.
-
-        Raise ``KeyError`` if no request has it.
+        """Remove all requests up to the oldest request with this id. Return that request and a list of the requests
+        before it. Raise ``KeyError`` if no request has this id.
         """
         answered = self._by_id[correlation_id]
         passed_over: list[InFlightRequest] = []
@@ -154,26 +150,27 @@ class InFlightRequests:
 class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
 
-    Feed it the bytes of both directions in the order in which they were seen, in pieces of any size. It accepts any
-    bytes. Every byte becomes part of an event or is buffered until more bytes arrive.
+    Feed the decoder the bytes of both directions in the order in which they were seen, in pieces of any size. It
+    accepts any bytes. Every byte becomes part of an event or is buffered until more bytes arrive.
 
     With ``start="beginning"``, the first byte fed is the first byte of the connection. The decoder reports
     ``NotKafka`` if the first bytes cannot start a Kafka connection. With ``"unknown"``, the decoder searches for the
     first whole message of each direction.
 
     With ``bodies=False``, only headers are decoded. Messages are ``None``, and Envelopes are not opened. With a set
-    of API and message names, such as ``{"ApiVersionsRequest", "Envelope"}``, only their bodies are decoded.
+    of API and message names, such as ``{"ApiVersionsRequest", "Envelope"}``, only the bodies of these APIs and
+    messages are decoded.
 
     The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
-    Frames have at most ``max_frame`` bytes. A search finds only frames of up to ``max_found`` bytes, because a lower
-    limit makes it faster. At most ``max_in_flight`` requests wait for their responses, with at most
-    ``max_in_flight_bytes`` bytes in total. Beyond these limits, the oldest requests become ``Unanswered``. So do
-    requests before an answered request, because servers answer in order.
+    Frames have at most ``max_frame`` bytes. After bytes were lost, the decoder searches only for frames of up to
+    ``max_found`` bytes. A lower limit makes the search faster. At most ``max_in_flight`` requests wait for their
+    responses, with at most ``max_in_flight_bytes`` bytes in total. Beyond these limits, the oldest requests become
+    ``Unanswered``. Requests before an answered request also become ``Unanswered``, because servers answer in order.
 
     With ``keep_requests=False``, requests in flight keep neither bytes nor messages, and the ``request`` of a
-    response has neither. Each request then counts as one kilobyte. Decoded messages use up to 75 times the memory of
-    their bytes. Messages of frames above ``max_decoded`` bytes are therefore ``None``, unless a few large values,
-    such as records, make up nearly all of the frame.
+    response has neither. Each request then counts as about one kilobyte towards ``max_in_flight_bytes``. Decoded
+    messages use up to 75 times the memory of their bytes. Messages of frames above ``max_decoded`` bytes are
+    therefore ``None``, unless a few large values, such as records, make up nearly all of the frame.
     """
 
     __slots__ = (
@@ -196,7 +193,7 @@ class ConnectionDecoder:
         keep_requests: bool = True,
     ) -> None:
         if start not in ("unknown", "beginning"):
-            raise ValueError(f"start must be unknown or beginning, not {start!r}")
+            raise ValueError(f"start must be 'unknown' or 'beginning', not {start!r}")
         catalog = ApiCatalog(protocol, max_decoded)
         self._keep_requests = keep_requests
         self._reader = EventReader(catalog, policy, bodies=bodies)
@@ -231,7 +228,7 @@ class ConnectionDecoder:
     def close(self, time: float, reason: str = ENDED) -> list[Event]:
         """Return the remaining events at the end of the connection or capture.
 
-        ``reason`` is given for requests still in flight. Do not feed more bytes afterwards.
+        Requests still in flight become ``Unanswered`` with this ``reason``. Do not feed more bytes afterwards.
         """
         splitters = [self._splitter(CLIENT), self._splitter(SERVER)]
         self._closed = True
@@ -241,7 +238,8 @@ class ConnectionDecoder:
     def drop_secrets(self, time: float, reason: str) -> list[Event]:
         """Drop unclassified bytes and unfinished frames that may contain secrets, and return the resulting events.
 
-        Frames keep their headers. Their other bytes count as missing. ``reason``, such as ``not kept``, explains why.
+        Frames keep their headers, and their other bytes count as missing. ``reason``, such as ``not kept``, says what
+        happened to the bytes.
         """
         splitters = self._from_client, self._from_server
         return [event for splitter in splitters for event in self._events(splitter.drop(time, reason, secrets=True))]
@@ -250,7 +248,7 @@ class ConnectionDecoder:
         """Free the memory of unfinished frames and requests in flight, and return the resulting events.
 
         Bytes of unfinished frames count as missing, and requests in flight become ``Unanswered``. ``reason``, such as
-        ``not kept``, explains why.
+        ``not kept``, says what happened to the bytes and requests.
         """
         splitters = self._from_client, self._from_server
         events = [event for splitter in splitters for event in self._events(splitter.drop(time, reason))]

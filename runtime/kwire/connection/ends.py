@@ -32,7 +32,7 @@ T = TypeVar("T")
 class ProtocolViolationError(DecodeError):
     """The peer sent something that is not a frame, or an unexpected response. The connection can no longer be used.
 
-    ``events`` holds the events completed by the same bytes before the error.
+    ``events`` holds the events that the same bytes completed before the error occurred.
     """
 
     events: list[Any]
@@ -56,7 +56,7 @@ class _End:
     ) -> list[T]:
         """Return the results of ``take`` for all frames that ``data`` completes.
 
-        Raise ``ProtocolViolationError`` if the stream or ``take`` fails.
+        Raise ``ProtocolViolationError`` if the bytes are not frames or ``take`` raises ``DecodeError``.
         """
         events: list[T] = []
         try:
@@ -76,10 +76,10 @@ class _End:
 
 
 class ClientConnection(_End):
-    """Encodes requests and decodes their responses, which arrive in the same order.
+    """Encodes requests and decodes their responses, which arrive in the order of the requests.
 
-    Once ``negotiate`` has been called with an ApiVersions response, ``send`` chooses versions. Until then, pass them
-    explicitly. Times may be in any unit, because they are only used to measure latencies.
+    Once ``negotiate`` has been called with an ApiVersions response, ``send`` chooses versions. Until then, pass the
+    version of each request explicitly. Times may be in any unit, because they are only used to measure latencies.
     """
 
     def __init__(
@@ -93,8 +93,9 @@ class ClientConnection(_End):
         super().__init__(protocol, policy, max_frame)
         self.client_id = client_id
         self.ranges: dict[int, range] = {}
-        """The versions that the server accepts, by API key. It is empty until they are negotiated."""
-        self._in_flight: deque[InFlightRequest | None] = deque()  # None: a SASL token
+        """The ranges of versions that the server accepts, by API key. The dictionary is empty until versions are
+        negotiated."""
+        self._in_flight: deque[InFlightRequest | None] = deque()  # None stands for a SASL token
         self._next_id = 0
         self._sent = 0
 
@@ -119,7 +120,11 @@ class ClientConnection(_End):
         """
         offered = self.ranges.get(-1 if request.API_KEY is None else request.API_KEY)
         if offered is None:
-            reason = "the server does not offer it" if self.ranges else "versions were not negotiated"
+            reason = (
+                "the server does not support this API"
+                if self.ranges
+                else "versions have not been negotiated: call negotiate() or pass a version"
+            )
             raise NoCommonVersionError(f"{request.__name__}: {reason}")
         own = request.VALID_VERSIONS
         common = range(max(own.start, offered.start), min(own.stop, offered.stop))
@@ -135,7 +140,7 @@ class ClientConnection(_End):
     ) -> bytes:
         """Return the bytes of a request, to be written to the connection.
 
-        A response is expected from now on, unless ``acks`` is 0.
+        The connection then expects a response, unless the message is a ProduceRequest with ``acks=0``.
         """
         if version is None:
             version = self.version(type(message))
@@ -153,7 +158,7 @@ class ClientConnection(_End):
         correlation_id: int | None = None,
         time: float = 0.0,
     ) -> bytes:
-        """Return the bytes of a request with an already encoded body. Its API and version may be unknown.
+        """Return the bytes of a request with an already encoded body. The API key and the version may be unknown.
 
         To forward a request with its own header and client id, pass everything after the correlation id:
         ``body=request.data[8:]`` and ``header_version=0``.
@@ -179,7 +184,7 @@ class ClientConnection(_End):
 
         A response that cannot be decoded becomes an ``Undecodable``. Raise ``ProtocolViolationError`` for an
         unexpected response, a response out of order or a frame above the size limit. The error's ``events`` are the
-        responses and tokens before it.
+        responses and tokens before the violation.
         """
         return self._take_all(data, SERVER, time, self._answer)
 
@@ -216,8 +221,8 @@ class ServerConnection(_End):
     def __init__(self, protocol: MessageRegistry, *, policy: Policy = LIKE_KAFKA, max_frame: int = MAX_FRAME) -> None:
         super().__init__(protocol, policy, max_frame)
         self.expects_tokens = False
-        """Whether frames are bare SASL tokens. Set it after answering SaslHandshake version 0, and clear it once
-        authentication is complete."""
+        """Whether frames are bare SASL tokens. Set this attribute after answering SaslHandshake version 0, and clear
+        it once authentication is complete."""
 
     def receive(
         self, data: bytes | bytearray | memoryview, time: float = 0.0
@@ -230,9 +235,9 @@ class ServerConnection(_End):
         return self._take_all(data, CLIENT, time, self._take)
 
     def send(self, request: RequestEvent, message: Message, version: int | None = None) -> bytes:
-        """Return the bytes of the response to ``request``, or ``b""`` if it expects no response.
+        """Return the bytes of the response to ``request``, or ``b""`` if the request expects no response.
 
-        ``version`` defaults to the request's version, or to 0 if that is an unknown version of ApiVersions
+        ``version`` defaults to the request's version, or to 0 for an ApiVersions request of an unknown version
         [KAFKA-WIRE 6]. Raise ``EncodeError`` if ``message`` is not a response of this API or cannot be encoded.
         """
         if not request.expects_response:

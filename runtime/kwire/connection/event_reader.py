@@ -1,4 +1,4 @@
-"""Decoding frames to events, with a cache of request headers.
+"""Decoding of frames into events, with a cache of request headers.
 
 Nearly all request headers of a connection differ only in the correlation id.
 """
@@ -45,10 +45,9 @@ REQUEST_START: Final = Struct(">hhi")
 
 @mypyc_attr(serializable=True)
 class KnownHeader:
-    """A cached header. ``rest`` holds its bytes between the correlation id and the body.
-
-    ``wanted`` says whether to decode the bodies of these requests. ``answer`` is the offset of the body in a response
-    whose header has no tagged fields, or -1 if response headers have to be decoded.
+    """A cached request header. ``rest`` holds its bytes between the correlation id and the body. ``wanted`` says
+    whether to decode the bodies of requests with this header. ``answer`` is the offset of the body in a response
+    whose header has no tagged fields, or -1 if responses have to be decoded.
     """
 
     __slots__ = ("answer", "cls", "header", "name", "offset", "rest", "wanted")
@@ -89,7 +88,7 @@ class KnownHeader:
 
 
 Known = dict[bytes, KnownHeader]
-"""Cached headers by the encoded API key and version."""
+"""Cached headers, keyed by the encoded API key and version."""
 
 
 @lru_cache(8)
@@ -172,8 +171,7 @@ class EventReader:
     def _id_like(self, seen: bytes) -> str | None:
         """Return the client id of a damaged header, or ``None`` if it is unknown.
 
-        This is the client id of all other requests of the connection, provided that its encoding starts with
-        ``seen``.
+        All cached headers of the connection must have the same client id, and its encoding must start with ``seen``.
         """
         ids = {known.header.client_id for known in self._known.values()}
         only = ids.pop() if len(ids) == 1 else None

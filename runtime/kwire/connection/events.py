@@ -35,8 +35,8 @@ SERVER: Final = "server"
 class BaseEvent:
     """An event. ``time`` is when the bytes that completed it were seen.
 
-    ``direction`` is the sender of the bytes. ``position`` is their offset in the stream of that direction. It counts
-    from the first byte fed and includes bytes known to be missing.
+    ``direction`` is the sender of the bytes. ``position`` is the offset of the first of these bytes in the stream of
+    that direction. Offsets count from the first byte fed and include bytes known to be missing.
     """
 
     time: float
@@ -49,7 +49,8 @@ class BaseEvent:
     def expect(self, cls: type[M]) -> M:
         """Return the message of a request or response, which must be a ``cls``.
 
-        Raise ``kwire.protocol.UnexpectedMessageError`` otherwise, with the reason if it could not be decoded.
+        Otherwise raise ``kwire.protocol.UnexpectedMessageError``, which gives the reason if the message could not be
+        decoded.
         """
         return expected(getattr(self, "message", None), cls, getattr(self, "reason", f"it is {self!r}"))
 
@@ -59,7 +60,7 @@ class BaseEvent:
 
 @dataclass(slots=True, repr=False)
 class FrameEvent(BaseEvent):
-    """A frame. ``data`` is its payload, and ``started`` is the time of its first byte."""
+    """A frame. ``data`` is its payload, and ``started`` is when its first byte was seen."""
 
     started: float
     data: bytes
@@ -72,11 +73,11 @@ class FrameEvent(BaseEvent):
 
 @dataclass(slots=True, repr=False, init=False)
 class RequestEvent(FrameEvent):
-    """A request. ``data`` is the payload of its frame, and ``started`` is the time of its first byte.
+    """A request. ``data`` is the payload of its frame, and ``started`` is when its first byte was seen.
 
     ``message`` is ``None`` if the API key or version is unknown or only headers are decoded. ``inner`` is the request
-    in an Envelope, with its own ``data`` and offsets. ``expects_response`` is false for a Produce request with
-    ``acks=0`` [KAFKA-WIRE 8].
+    inside an Envelope, which has its own ``data`` and offsets. ``expects_response`` is false for a Produce request
+    with ``acks=0`` [KAFKA-WIRE 8].
     """
 
     name: str
@@ -141,8 +142,8 @@ class RequestEvent(FrameEvent):
     def software(self) -> tuple[str, str]:
         """The name and version of the client software from an ApiVersions request, or empty strings [KIP-511].
 
-        They are the first fields of every flexible version. If ``message`` is ``None``, they are read from ``data``
-        and accepted if a broker would accept them.
+        The name and version are the first fields of every flexible version. If ``message`` is ``None``, they are read
+        from ``data``. They are then empty unless a broker would accept both.
         """
         if self.message is not None:
             name, version = (getattr(self.message, f"client_software_{part}", "") for part in ("name", "version"))
@@ -165,8 +166,8 @@ class RequestEvent(FrameEvent):
 class ResponseEvent(FrameEvent):
     """A response with its ``request``, which is a request event or an undecodable request.
 
-    ``version`` is the version of the body. It is 0 if the server does not know the version of an ApiVersions request
-    [KAFKA-WIRE 6]. ``inner`` is the response in an Envelope.
+    ``version`` is the version of the body, which is 0 if the server does not know the version of an ApiVersions
+    request [KAFKA-WIRE 6]. ``inner`` is the response inside an Envelope.
     """
 
     name: str
@@ -245,7 +246,7 @@ class Undecodable(FrameEvent):
     """A frame that cannot be decoded. ``data`` is the part of its payload that was seen, and ``missing`` is the
     number of bytes that were not.
 
-    ``reason`` is always set, and ``error`` if decoding failed. ``header`` is set if it could be decoded, and
+    ``reason`` is always set. ``error`` is set if decoding failed, ``header`` if the header could be decoded, and
     ``request`` if the frame is the response to a known request.
     """
 
@@ -285,7 +286,8 @@ class SaslToken(FrameEvent):
 class Skipped(BaseEvent):
     """``size`` bytes that belong to no frame. A long run is reported in several events.
 
-    ``data`` contains these bytes, except on a connection that is not Kafka, whose bytes are only counted.
+    ``data`` contains these bytes. If the connection is not Kafka, ``data`` is empty, because the bytes are only
+    counted.
     """
 
     size: int

@@ -1,8 +1,8 @@
 """Splitting one direction of a connection into frames.
 
 A frame consists of a four-byte size and a payload of this size. The start of a frame is not marked. After joining a
-stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``). Every decision,
-and the byte after which it is made, depends only on the bytes, not on how they are split when they arrive.
+stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``). Decisions depend
+only on the bytes. How the bytes are split on arrival changes neither a decision nor the byte after which it is made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ LARGE: Final = 1 << 16
 payloads."""
 
 HEAD: Final = 256
-"""Number of payload bytes that are kept when the rest of a frame is dropped. They contain its header."""
+"""Number of payload bytes that are kept when the rest of a frame is dropped. They contain the header of almost every
+frame."""
 
 NOT_SEEN: Final = "not seen"
 
@@ -43,8 +44,9 @@ _SIZE: Final = Struct(">i")
 class Frame:
     """A frame with an undecoded payload, and its position in the stream.
 
-    ``kind`` is its class, as defined in ``kwire.connection.framing``. ``missing`` is the number of its bytes that are
-    missing, and ``fate`` says why. ``intact`` is the number of bytes in ``data`` before the first hole.
+    ``kind`` is its class, as defined in ``kwire.connection.framing``. ``missing`` is the number of missing payload
+    bytes, and ``fate`` says why they are missing. ``intact`` is the number of bytes in ``data`` before the first
+    hole.
     """
 
     __slots__ = ("data", "direction", "fate", "intact", "kind", "missing", "position", "started", "time")
@@ -71,7 +73,7 @@ class Frame:
 class FrameSplitter:
     """Splits a stream into frames, and into events for bytes that belong to no frame.
 
-    Handle each frame before asking for the next, because it affects how the following bytes are classified.
+    Process each frame before requesting the next, because its contents affect how the following bytes are classified.
     """
 
     __slots__ = (
@@ -97,7 +99,7 @@ class FrameSplitter:
         if not 0 < max_frame < MIN_TLS_SIZE:
             raise ValueError(f"max_frame must be below {MIN_TLS_SIZE}, not {max_frame}")
         self.losses = 0
-        """Number of times that bytes were skipped or missing."""
+        """The number of times that bytes were skipped or were missing."""
         self._framing = framing
         self._direction = direction
         self._max_frame = max_frame
@@ -106,13 +108,13 @@ class FrameSplitter:
         self._synced = beginning  # whether a frame is known to begin where the last one ended
         self._buffer = bytearray()
         self._base = 0  # stream position of the first byte in the buffer
-        self._at = 0  # index in the buffer of the first byte that is not settled
-        self._started = 0.0  # time of that byte
-        self._kind = INCOMPLETE  # class of the frame that begins there
-        self._size = 0  # size of its payload
+        self._at = 0  # buffer index of the first byte not yet reported
+        self._started = 0.0  # time when that byte was seen
+        self._kind = INCOMPLETE  # class of the current frame
+        self._size = 0  # payload size of the current frame in bytes
         self._missing = 0  # number of payload bytes that were not seen
         self._intact = 0  # number of payload bytes before the first hole
-        self._fate = NOT_SEEN  # why bytes are missing
+        self._fate = NOT_SEEN  # why payload bytes are missing
         self._search: Search | None = None
         self._ended = False
         self._ignored: int | None = None  # number of bytes ignored so far, if the stream is not Kafka
@@ -160,9 +162,8 @@ class FrameSplitter:
         return frame
 
     def gap(self, size: int, time: float) -> Iterator[Frame | Event]:
-        """Yield the frames and events caused by ``size`` bytes that were not seen (0 if unknown).
-
-        A gap within one frame damages only that frame.
+        """Yield the frames and events caused by ``size`` bytes that were not seen. A size of 0 means that the number
+        is unknown. A gap within one frame damages only that frame.
         """
         self.losses += 1
         position = self._base + len(self._buffer) + self._missing + (self._ignored or 0)
@@ -187,8 +188,8 @@ class FrameSplitter:
     def drop(self, time: float, reason: str, *, secrets: bool = False) -> Iterator[Frame | Event]:
         """Drop the current frame except its first bytes, and yield the resulting frames and events.
 
-        Other buffered bytes are reported as belonging to no frame. With ``secrets``, only bytes that cannot be secret
-        are kept.
+        Buffered bytes that are not part of a frame are reported as skipped. With ``secrets``, only bytes that cannot
+        be secret are kept.
         """
         if self._ignored is not None:
             return
@@ -216,7 +217,7 @@ class FrameSplitter:
             yield Skipped(time, self._direction, self._base, self._ignored, b"", "this connection is not Kafka")
 
     def ignore(self) -> None:
-        """Count all further bytes, and the bytes not settled yet, without splitting them."""
+        """Stop splitting. Only count the bytes not yet reported and all further bytes."""
         if self._ignored is None:
             self._ignored = len(self._buffer) - self._at
             self._base += self._at + self._missing
@@ -263,7 +264,7 @@ class FrameSplitter:
     def _classify(self, time: float) -> bool:
         """Classify the next frame. Return ``False`` if more bytes are needed.
 
-        Afterwards it is the current frame, a search has begun, or the stream is not Kafka.
+        Otherwise the next frame becomes the current frame, a search begins, or the stream turns out not to be Kafka.
         """
         buffer, at = self._buffer, self._at
         if len(buffer) < at + 4:
@@ -304,8 +305,8 @@ class FrameSplitter:
         return True
 
     def _skip(self, stop: int, time: float, reason: str, *, whole: bool) -> None:
-        """Report the unsettled bytes before the position ``stop``. Unless ``whole``, report only pieces of
-        ``MAX_SKIPPED`` bytes."""
+        """Report the bytes before the position ``stop`` that have not been reported yet. Unless ``whole`` is set,
+        report only full pieces of ``MAX_SKIPPED`` bytes."""
         while (left := stop - self._base - self._at) >= (1 if whole else MAX_SKIPPED):
             data = bytes(self._buffer[self._at : self._at + min(left, MAX_SKIPPED)])
             self._events.append(Skipped(time, self._direction, self._base + self._at, len(data), data, reason))

@@ -1,8 +1,8 @@
 """Recognising frames: classifying the first bytes of a frame and scoring a whole payload.
 
 Requests and responses each have a framing, which works on raw bytes. A
-``kwire.connection.frame_splitter.FrameSplitter`` uses it to classify the next frame, and a
-``kwire.connection.search.Search`` to score candidates.
+``kwire.connection.frame_splitter.FrameSplitter`` uses a framing to classify the next frame. A
+``kwire.connection.search.Search`` uses it to score candidates.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MAX_TOKEN: Final = 524_288
 frames without a header."""
 MAX_VERSION: Final = 255
 """The highest plausible API version. A PLAIN token looks like a request with a higher version, because its user name
-is where a request has the version, and its password is where a request has the client id."""
+is in the place of the version and its password is in the place of the client id."""
 _REQUEST: Final = Struct(">hhih")
 _PREFIX: Final = Struct(">ihhih")
 _ID: Final = Struct(">i")
@@ -71,7 +71,7 @@ class Framing:
     """Recognises the frames of one direction.
 
     ``prefix_size`` is the number of bytes needed to classify a frame, including its four-byte size. ``lookahead`` is
-    the number of bytes after a doubtful frame that show whether another frame starts within it.
+    the number of bytes to read after a doubtful frame to tell whether another frame starts within it.
     """
 
     __slots__ = ("lookahead", "prefix_size")
@@ -81,13 +81,12 @@ class Framing:
         self.lookahead = lookahead
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
-        """Return the class, ``INCOMPLETE`` to ``IMPOSSIBLE``, of the frame whose size field is at ``at`` and contains
-        ``size``."""
+        """Return the class of a frame, from ``INCOMPLETE`` to ``IMPOSSIBLE``. Its size field is at index ``at`` and
+        contains ``size``."""
         raise NotImplementedError
 
     def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:
-        """Yield a match at each index, starting at ``start``, where a frame may begin whose prefix ends by
-        ``stop``."""
+        """Yield a match at each index where a frame may begin and its prefix lies between ``start`` and ``stop``."""
         raise NotImplementedError
 
     def size_at(self, buffer: bytearray, at: int) -> int:
@@ -112,8 +111,8 @@ class Framing:
 class RequestFraming(Framing):
     """Recognises requests, and SASL tokens while ``expects_tokens`` is set.
 
-    The prefix consists of size, API key, version, correlation id and client id length. The lookahead covers a prefix
-    and most client ids.
+    The prefix consists of the size, API key, version, correlation id and client id length. The lookahead covers a
+    prefix and most client ids.
     """
 
     __slots__ = ("_catalog", "_pattern", "expects_tokens")
@@ -186,7 +185,7 @@ class RequestFraming(Framing):
 class ResponseFraming(Framing):
     """Recognises responses by the correlation ids in flight, and SASL tokens while ``expects_tokens`` is set.
 
-    The prefix consists of size and correlation id.
+    The prefix consists of the size and the correlation id.
     """
 
     __slots__ = ("_catalog", "_in_flight", "_max_found", "expects_tokens")
@@ -249,8 +248,8 @@ def is_client_id(data: bytes | bytearray) -> bool:
 def is_gssapi(data: bytes | bytearray, at: int, size: int) -> bool:
     """Return whether the payload of ``size`` bytes at ``at`` is an initial GSSAPI token.
 
-    Before Kafka 4.0, clients could send one without a handshake [KAFKA-WIRE 9]. It starts with the DER header of RFC
-    2743, 3.1, whose length must match ``size``, followed by an object identifier.
+    Before Kafka 4.0, clients could send such a token without a handshake [KAFKA-WIRE 9]. The token starts with the
+    DER header of RFC 2743, 3.1, whose length must match ``size``, followed by an object identifier.
     """
     if size < 4 or data[at] != 0x60 or len(data) < at + 6:
         return False
@@ -302,20 +301,20 @@ def _keys(protocol: MessageRegistry) -> frozenset[int]:
 
 @lru_cache(8)
 def _requests(protocol: MessageRegistry) -> dict[int, int]:
-    """Return the table of header versions of requests by API key and version, which all connections share."""
+    """Return the table of request header versions by API key and version. All connections share this table."""
     return {}
 
 
 @lru_cache(8)
 def _versions(protocol: MessageRegistry) -> dict[int, range]:
-    """Return the table of request versions by API key, which all connections share."""
+    """Return the table of request versions by API key. All connections share this table."""
     return {}
 
 
 @lru_cache(8)
 def _responses(protocol: MessageRegistry) -> dict[tuple[int, int], tuple[int, type[Message] | None]]:
-    """Return the table of response header versions and classes by API key and version, which all connections
-    share."""
+    """Return the table of response header versions and classes by API key and version. All connections share this
+    table."""
     return {}
 
 
@@ -330,7 +329,7 @@ class ApiCatalog:
         self.protocol = protocol
         self.max_decoded = max_decoded
         self.keys = _keys(protocol)
-        self._header_versions = _requests(protocol)  # contains only known versions, because every frame is looked up
+        self._header_versions = _requests(protocol)  # holds only known versions, so that noise does not make it grow
         self._versions = _versions(protocol)
 
     def __reduce__(self) -> tuple[object, ...]:

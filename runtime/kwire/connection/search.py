@@ -1,8 +1,8 @@
 """Resynchronising: finding the next frame in a stream whose frame boundaries are unknown.
 
-Every position where a frame may begin is a candidate, which ends where its size field says. The first complete
-message wins, so a false candidate with a size of a hundred megabytes causes no delay. The work is proportional to the
-number of bytes.
+Every position where a frame may begin is a candidate. The size field at that position determines where the candidate
+ends. The first complete message wins, so a false candidate with a size of a hundred megabytes causes no delay. The
+work is proportional to the number of bytes searched.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from kwire.connection.framing import Framing
 
 MAX_CANDIDATES: Final = 128
-"""Maximum number of candidates followed at once. Beyond it, the half that ends later is dropped, except for the frame
-expected after a whole frame.
+"""Maximum number of candidates followed at once. If there are more, the half that ends later is dropped, but not the
+frame expected after a whole frame.
 """
 
 MANY_FOUND: Final = 256
 """Number of false candidates after which the search skips bytes after each match, one more byte each time. As a
-result, bytes crafted to look like headers do not slow down the search. Frames after them are found once
-false candidates become rare.
+result, bytes crafted to look like headers do not slow down the search. Frames after such bytes are found once false
+candidates become rare.
 """
 
 MAX_EFFORT: Final = 8
@@ -32,10 +32,11 @@ MAX_EFFORT: Final = 8
 
 
 class Candidate(NamedTuple):
-    """A position where a frame may begin. The decision is made when the stream reaches the position ``due``.
+    """A position where a frame may begin. The search decides whether it is a frame when the stream reaches the
+    position ``due``.
 
-    The ``expected`` candidate begins at the end of the last frame, or where the stream was joined. The search found
-    all other candidates.
+    The ``expected`` candidate begins at the end of the last frame, or where the stream was joined. All other
+    candidates are matches of the pattern for frame prefixes.
     """
 
     due: int
@@ -48,8 +49,8 @@ class Candidate(NamedTuple):
 
 @mypyc_attr(serializable=True)
 class Search:
-    """A search from position ``begin``, whose byte arrived at time ``started``, for frames of up to ``max_found``
-    bytes.
+    """A search for frames of up to ``max_found`` bytes from the position ``begin``. The byte at ``begin`` arrived at
+    the time ``started``.
 
     ``trusted`` says whether the previous frame is known to have ended at ``begin``. Once a frame is found, ``synced``
     says whether the next frame is known to begin at its end.
@@ -99,7 +100,8 @@ class Search:
     def _find(self, buffer: bytearray, base: int, until: int, time: float) -> bool:
         """Add candidates whose prefix ends by the position ``until``.
 
-        Return whether to call this method again, because a candidate is due by then or bytes after it were skipped.
+        Return whether to call this method again, which is necessary if a candidate ends by ``until`` or bytes were
+        skipped.
         """
         framing, most = self._framing, self._max_found
         for match in framing.starts(buffer, self._scanned - base, until - base):

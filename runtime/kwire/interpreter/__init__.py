@@ -1,8 +1,8 @@
 """The slow path, which reads and writes the ``FIELDS`` of a class one by one and tracks the current path and offset.
 
 Emitted codecs do not track their position. If one of them fails, or if a policy is tolerant, the message is decoded
-or encoded again by this independent implementation of the same rules. It either succeeds under the policy or raises
-an error with the field and offset. ``kwire.trace`` records the values that the interpreter reads.
+or encoded again by this independent implementation of the same rules. The second attempt either succeeds under the
+policy or raises an error with the field and offset. ``kwire.trace`` records the values that the interpreter reads.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decoding field by field, with the current path and offset always known."""
+"""Decoding field by field, which keeps track of the current path and offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Encoding field by field, with the current path always known."""
+"""Encoding field by field, which keeps track of the current path."""
 
 from __future__ import annotations
 

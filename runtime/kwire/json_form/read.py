@@ -25,8 +25,8 @@ SIZE_NAME = "SizeInBytes"
 def from_json(cls: type[M], value: Any, version: int, *, empty_records: bool = False) -> M:
     """Return the message represented by ``value``, which ``json.loads`` parsed from the JSON form of ``version``.
 
-    If ``value`` has only the size of records (``recordsSizeInBytes``), raise an error or, with ``empty_records``, set
-    the records to ``b""``. Raise ``JsonFormError`` with the path of an invalid value. Raise
+    If ``value`` contains only the size of records (``recordsSizeInBytes``), raise an error or, with
+    ``empty_records``, set the records to ``b""``. Raise ``JsonFormError`` with the path of an invalid value. Raise
     ``kwire.errors.UnknownVersionError`` if the message does not have this version.
     """
     read: Convert = _struct(cls, valid_version(cls, version), empty_records)  # type: ignore[arg-type]

@@ -47,7 +47,7 @@ def is_uuid(text: str) -> bool:
 
 
 def size_in_utf8(text: str) -> int:
-    """Return the number of bytes of ``text`` in UTF-8. Raise ``ValueError`` if it has lone surrogates."""
+    """Return the number of bytes of ``text`` in UTF-8. Raise ``ValueError`` if ``text`` contains lone surrogates."""
     return len(text) if text.isascii() else len(text.encode())
 
 
@@ -60,7 +60,7 @@ def _integer(kind: str) -> Convert:
         if type(value) is not int:
             raise InvalidValueError("expected an integer, got {}", value)
         if not low <= value <= high:
-            raise InvalidValueError(f"{value} does not fit {kind}, which holds {low} to {high}")
+            raise InvalidValueError(f"{value} is out of range for {kind} ({low} to {high})")
         return value
 
     return read
@@ -82,7 +82,7 @@ def _float(value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise InvalidValueError("this number does not fit float64") from None
+        raise InvalidValueError("this number is out of range for float64") from None
 
 
 def _string(value: Any) -> str:
@@ -93,7 +93,7 @@ def _string(value: Any) -> str:
     except ValueError:
         raise InvalidValueError("this string has lone surrogates") from None
     if size > MAX_STRING:
-        raise InvalidValueError(f"this string has {size} bytes; Kafka's limit is {MAX_STRING}")
+        raise InvalidValueError(f"this string has {size} bytes, but Kafka's limit is {MAX_STRING}")
     return value
 
 
@@ -131,7 +131,7 @@ READERS: dict[str, Convert] = {
 
 
 def float_in_json(value: Any) -> float | str:
-    """Return a finite number as it is, and infinity or NaN in Kafka's spelling."""
+    """Return a finite number unchanged, and infinity or NaN in Kafka's spelling."""
     number = _float(value)
     if math.isfinite(number):
         return number

@@ -1,8 +1,8 @@
 """Reading a broker's files: log segments, metadata snapshots, data directories and records of internal topics.
 
 ``decode_record`` decodes one record of an internal topic from any source. ``LogSegment`` and ``scan`` read files.
-``internal_records`` does both, and ``committed_offsets`` returns the committed offsets of groups. ``embedded``
-decodes the subscriptions and assignments in group messages.
+``internal_records`` reads files and decodes their records, and ``committed_offsets`` returns the committed offsets of
+groups. ``embedded`` decodes the subscriptions and assignments in group messages.
 """
 
 from kwire.logs.directory import LoggedRecord, internal_records, read_producer_snapshot, scan

@@ -63,9 +63,9 @@ def connect_record(kind: str, key: bytes) -> str | None:
 
 
 def secrets_of(kind: str, name: str | None) -> Rule | None:
-    """Return the rule that marks secrets in the value of a record, or ``None`` if it has no secrets.
-
-    Only configurations contain secrets. Unknown records in configuration topics may also contain secrets.
+    """Return the rule that marks secrets in the value of a record, or ``None`` if the value contains no secrets. Only
+    records in configuration topics contain secrets. Records of unknown types in these topics may also contain
+    secrets.
     """
     if kind != CONFIGS:
         return None
@@ -75,7 +75,7 @@ def secrets_of(kind: str, name: str | None) -> Rule | None:
 def read_key(kind: str, key: bytes) -> JsonText:
     """Return the key, which is JSON in an offsets topic and plain text in other topics.
 
-    Raise ``DecodeError`` if it is invalid.
+    Raise ``DecodeError`` if the key is invalid.
     """
     if kind == OFFSETS:
         return read_text(key, None)
@@ -87,7 +87,7 @@ def read_key(kind: str, key: bytes) -> JsonText:
 
 
 def read_text(data: bytes, secret: Rule | None) -> JsonText:
-    """Return ``data`` as JSON text. Raise ``DecodeError`` if it is not JSON."""
+    """Return ``data`` as JSON text. Raise ``DecodeError`` if ``data`` is not JSON."""
     for _ in read_json(data):
         pass
     return JsonText(data, secret)

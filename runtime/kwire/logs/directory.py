@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class LoggedRecord:
-    """A record of an internal topic, with its offset, its timestamp and the producer from its batch header.
+    """A record of an internal topic, with its offset and timestamp and the producer named in its batch header.
 
     ``timestamp`` is in milliseconds since the epoch. ``producer_id`` and ``producer_epoch`` are -1 unless a
-    transactional or idempotent producer wrote the record. Offsets committed in a transaction take effect at its
-    commit marker, which is a control record of the same producer.
+    transactional or idempotent producer wrote the record. Offsets committed in a transaction take effect at the
+    commit marker of the transaction, which is a control record of the same producer.
     """
 
     __slots__ = ("leader_epoch", "offset", "producer_epoch", "producer_id", "record", "timestamp", "transactional")
@@ -70,15 +70,16 @@ def internal_records(
     """Yield all records in a partition of an internal topic, read from its folder or a ``.log`` or ``.checkpoint``
     file.
 
-    ``topic`` defaults to the topic in the folder's name. In a folder, only segments are read, because checkpoints
-    repeat their contents. A corrupt batch raises ``DecodeError``. With a list of ``errors``, it is skipped and its
-    error is added to the list. Invalid record contents do not raise an error (see ``InternalRecord``). ``limit`` and
-    ``policy`` are as in ``kwire.records.read_batches`` and ``decode_record``.
+    ``topic`` defaults to the topic in the name of the folder. In a folder, only segments are read, because
+    checkpoints repeat their contents. A corrupt batch raises ``DecodeError``. If ``errors`` is a list, corrupt
+    batches are skipped and their errors are added to the list instead. Invalid record contents do not raise an error
+    (see ``InternalRecord``). ``limit`` and ``policy`` work as in ``kwire.records.read_batches`` and
+    ``decode_record``.
     """
     for segment in _segments(Path(path)):
         name = topic or segment.topic
         if name is None:
-            raise ValueError(f"{segment.path} is not in the folder of a partition: pass its topic")
+            raise ValueError(f"{segment.path} is not in the folder of a partition: pass the topic")
         reader = segment.batches(verify=verify, skip=errors is not None, limit=limit, policy=policy)
         if errors is not None:
             reader.errors = errors
@@ -92,8 +93,8 @@ def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verif
     """Return the ProducerSnapshot message in a file. Raise ``DecodeError`` if it is invalid or its version is
     unknown.
 
-    Brokers save ``.snapshot`` files for each partition, so that they do not have to read the log after a restart.
-    ``verify`` says whether to verify the CRC-32C of the file.
+    Brokers save ``.snapshot`` files for each partition, so that they do not have to read the whole log after a
+    restart. ``verify`` says whether to verify the CRC-32C of the file.
     """
     data = Path(path).read_bytes()
     version, start = read_int16(data, 0)

@@ -31,7 +31,7 @@ MESSAGES: dict[str, dict[str, str]] = {
 """The messages of each protocol type, by the name of the corresponding consumer message."""
 
 USER_DATA = {"cooperative-sticky": "CooperativeStickyAssignorUserData", "sticky": "StickyAssignorUserData"}
-"""The message in the user data of a subscription, by assignor. It is not preceded by a version."""
+"""The message in the user data of a subscription, by assignor. The user data does not begin with a version."""
 
 _NAMES_OF_ASSIGNORS = ("name", "protocol_name", "protocol", "protocol_data")
 
@@ -47,7 +47,7 @@ PLACES: dict[str, tuple[tuple[str, str], ...]] = {
         ("groups[].members[].member_assignment", ASSIGNMENT),
     ),
 }
-"""The fields that contain embedded messages, by outer message, each with the name of the consumer message."""
+"""The fields that contain embedded messages, by outer message, each with the name of the consumer message in it."""
 
 
 @dataclass(slots=True, repr=False)
@@ -69,9 +69,9 @@ class Embedded:
 def embedded(protocol: MessageRegistry, message: Message, policy: Policy = STRICT) -> list[Embedded]:
     """Return all subscriptions and assignments in a message, and the user data of assignors in ``USER_DATA``.
 
-    Groups with other protocol types are skipped. Empty fields are also skipped, such as the assignment of a member
-    without partitions. Messages without a protocol type, such as JoinGroup responses before version 7, are treated as
-    consumer messages.
+    Groups whose protocol type is not in ``MESSAGES`` are skipped. Empty fields are also skipped, such as the
+    assignment of a member without partitions. Messages without a protocol type, such as JoinGroup responses before
+    version 7, are treated as consumer messages.
     """
     found = []
     for pattern, name in PLACES.get(type(message).__name__, ()):

@@ -3,8 +3,8 @@
 The bytes of a file are divided into ``Extent``s: batches with correct checksums, and damage. Their boundaries depend
 only on the file, so readers of different splits find the same extents. The next batch is expected at the end of an
 intact batch. If no batch begins there, everything up to the next intact batch is damage. The size in a damaged header
-is not used, because it may be wrong. (If the values in a damaged batch are record batches themselves, these are also
-found, after the damage is reported.)
+is not used, because it may be wrong. (If the values in a damaged batch are record batches themselves, these batches
+are also found and reported after the damage.)
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 def _entry(window: Window, position: int, start: int) -> int:
     """Return the position of an intact batch at or before ``start``, from which all readers find the same extents.
 
-    Only headers are read. They are trusted if they lead to an intact batch.
+    Only headers are read. They are trusted if the batches that follow include an intact batch.
     """
     window.least = BLOCK
     while True:
@@ -111,7 +111,7 @@ def _headers(window: Window, position: int) -> Iterator[tuple[int, int]]:
 
 
 def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
-    """Yield the position and size of consecutive intact batches, each with ``True`` because all batches are wanted.
+    """Yield the position and size of consecutive intact batches, each with ``True`` because no batch is skipped.
 
     The checks are inlined, because this loop is hot.
     """
@@ -141,8 +141,8 @@ def _run(window: Window, position: int) -> Iterator[tuple[int, int, bool]]:
 
 
 def _chosen(window: Window, position: int, skip: Skip) -> Iterator[tuple[int, int, bool]]:
-    """Yield the position and size of consecutive batches, and whether each is wanted. Of unwanted batches, only a few
-    bytes are read."""
+    """Yield the position and size of consecutive batches, each with ``False`` if it is to be skipped. Only a few
+    bytes of skipped batches are read."""
     window.least = BLOCK
     while size := window.size_at(position):
         wanted = not (_is_modern(window, position) and skip(window.read(position, BATCH_HEADER.size), position))
@@ -189,7 +189,7 @@ def _reason(window: Window, position: int, end: int) -> tuple[str, bool]:
     elif magic >= len(MIN_SIZE):
         reason = f"unknown magic {magic}"
     elif declared < MIN_SIZE[magic]:
-        reason = f"a batch of size {declared}: the minimum is {MIN_SIZE[magic]}"
+        reason = f"the batch size is {declared}: expected at least {MIN_SIZE[magic]}"
     elif OVERHEAD + declared > left:
         reason = f"incomplete: the file contains only {left} of the batch's {OVERHEAD + declared} bytes"
         return reason, end == window.size
@@ -214,7 +214,8 @@ def _zeros(window: Window, position: int) -> bool:
 
 
 def _search(window: Window, position: int) -> int:
-    """Return the position of the first certain batch at or after ``position``, or the end of the file."""
+    """Return the position of the first batch at or after ``position`` that ``Window.certain`` accepts, or the end of
+    the file."""
     pattern = _OLD_CANDIDATE if window.old else _CANDIDATE
     while window.size - position >= HEAD.size and window.budget > 0:
         chunk = bytes(window.read(position, WINDOW))

@@ -1,12 +1,13 @@
-"""Finding the position from which to read a segment for a given position, offset or time.
+"""Finding where to start reading a segment to reach a given position, offset or time.
 
 Reading starts at the beginning of the segment or at a batch in an index. An entry of ``.index`` consists of an offset
 relative to the segment's base offset and a position in the ``.log`` file, both int32. An entry of ``.timeindex``
-consists of the highest timestamp so far (int64) and the relative offset of its record (int32). Brokers write an entry
-every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros follow the last entry.
+consists of the highest timestamp so far (int64) and the relative offset of the record with that timestamp (int32).
+Brokers write an entry every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros
+follow the last entry.
 
-An entry is a hint. It is used only if it points to a batch with a valid checksum and the indexed offset or time.
-Otherwise reading starts at the beginning of the file, so that no batch is missed.
+An index entry is only a hint. It is used if it points to a batch with a valid checksum and the indexed offset or
+time. Otherwise reading starts at the beginning of the file, so that no batch is missed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decoding the records of Kafka's internal topics: key and value bytes in, ``InternalRecord`` objects out.
 
-Every release adds record types and versions, so errors do not stop the reader. Parts that cannot be decoded are kept
-as bytes, with the reason.
+Every release adds record types and versions, so decoding errors do not stop the reader. Parts that cannot be decoded
+are kept as bytes, with the reason.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class InternalRecord:
     ``type`` is the number of the record type, and ``name`` is its name, such as ``OffsetCommit`` or ``TopicRecord``.
     ``key`` and ``value`` are messages, and ``version`` is the version of the value. Records of Kafka Connect have
     ``json_key`` and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` explains why.
-    For unknown types and versions, ``reason`` does not include record contents, so that records can be grouped by it.
-    ``raw_key`` and ``raw_value`` are always the original bytes. For control records, ``control`` is true and ``type``
-    is the control record type.
+    For unknown types and versions, ``reason`` does not include record contents, so that records can be grouped by
+    reason. ``raw_key`` and ``raw_value`` are always the original bytes. For control records, ``control`` is true and
+    ``type`` is the control record type.
     """
 
     topic: str
@@ -75,7 +75,8 @@ class InternalRecord:
 
     @property
     def tombstone(self) -> bool:
-        """Whether the record deletes the entry for its key. It does if the key is valid and the value is null."""
+        """Whether the record deletes the entry for its key. This is the case if the key is valid and the value is
+        null."""
         return self.raw_value is None and self.reason is None
 
     def __repr__(self) -> str:
@@ -103,9 +104,9 @@ def decode_record(
     Invalid contents of ``key`` and ``value`` do not raise an error. ``control`` is true for records of control
     batches, such as transaction markers, leader changes and voter sets. ``policy`` determines how tolerant decoding
     is. Kafka itself ignores trailing bytes after the messages of its coordinators, but not after metadata records.
-    ``max_decoded`` limits values as in ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2 and of Kafka
-    Connect are recognised by their names (see ``mirrored`` and ``kwire.logs.connect``). Raise ``ValueError`` for a
-    topic that is not in ``TOPICS``.
+    ``max_decoded`` limits the size of values as in ``kwire.connection.ConnectionDecoder``. Topics of MirrorMaker 2
+    and of Kafka Connect are recognised by their names (see ``mirrored`` and ``kwire.logs.connect``). Raise
+    ``ValueError`` for any other topic that is not in ``TOPICS``.
     """
     decode: _Decode
     if control:
@@ -117,7 +118,7 @@ def decode_record(
     elif connect_topic(topic):
         decode = _connected
     else:
-        known = ", ".join([*TOPICS, "or one like heartbeats or connect-configs"])
+        known = ", ".join([*TOPICS, "or a name like heartbeats or connect-configs"])
         raise ValueError(f"unknown internal topic {topic!r}; expected {known}")
     record = InternalRecord(topic, key, value, control=control)
     try:
@@ -165,7 +166,7 @@ def _connected(protocol: MessageRegistry, record: InternalRecord, policy: Policy
     record.json_key = read_key(kind, record.raw_key)
     record.name = connect_record(kind, record.raw_key)
     if record.name is None:
-        return f"unknown record of Kafka Connect's {kind}"
+        return f"unknown record type in the {kind} of Kafka Connect"
     if record.raw_value is None:
         return None
     if len(record.raw_value) > max_decoded:

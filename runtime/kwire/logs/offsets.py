@@ -63,8 +63,8 @@ def committed_offsets(
 ) -> dict[PartitionKey, CommittedOffset]:
     """Return the committed offsets in a partition of ``__consumer_offsets``, by group, topic and partition.
 
-    ``path`` is the folder of the partition. All offsets of a group are in the same partition. The other arguments are
-    as in ``internal_records``. ``OffsetHistory`` explains how tombstones and transactions are handled.
+    ``path`` is the folder of the partition. All offsets of a group are in the same partition. The other arguments
+    work as in ``internal_records``. ``OffsetHistory`` explains how tombstones and transactions are handled.
     """
     history: OffsetHistory[LoggedRecord] = OffsetHistory()
     for row in internal_records(
@@ -80,11 +80,11 @@ def committed_offsets(
 
 
 class OffsetHistory(Generic[Row]):
-    """Collects the last commit for each partition from records in order.
+    """Collects the last commit for each partition from records that are added in order.
 
     ``committed`` holds the commits by group, topic and partition. Tombstones delete commits. Commits in a transaction
-    take effect at its commit marker, unless a newer commit has already taken effect. Commits in open or aborted
-    transactions never take effect.
+    take effect at the commit marker of the transaction, unless a newer commit has already taken effect. Commits in
+    open or aborted transactions never take effect.
     """
 
     def __init__(self) -> None:

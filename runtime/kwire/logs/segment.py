@@ -1,7 +1,7 @@
 """Reading files of record batches: the segments of a partition's log and the snapshots of the cluster metadata.
 
-Files are read through a window of four mebibytes, or of one batch if it is larger. Memory use is constant, and a
-broker may write to the file or delete it during reading. (Files are not mapped into memory, because truncating a
+Files are read through a window of four mebibytes, or of one batch if the batch is larger. Memory use is constant, and
+a broker may write to the file or delete it during reading. (Files are not mapped into memory, because truncating a
 mapped file would kill the process.)
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _FOLDER = re.compile(r"(?P<topic>.+)-(?P<partition>\d+)(?:\.[0-9a-f]{32}-(?P<state>delete|future|stray))?")
 FILE_NAME = re.compile(r"\d{20}\.log|(?:(\d{20})-(\d{10})|bootstrap)\.checkpoint")
-"""Matches the names of record files in a partition's folder. The groups are the end offset and epoch of a
+"""Matches the names of record files in a partition's folder. The groups match the end offset and epoch of a
 checkpoint."""
 MAX_ERRORS = 10_000
 """Maximum number of errors that a reader keeps."""
@@ -78,8 +78,8 @@ class LogSegment:
         The iterator starts at the first batch that contains ``start_offset`` or a later offset, or a timestamp of at
         least ``start_time`` (milliseconds since the epoch). Reading starts at the position given by the index files,
         if they exist and match the segment. ``verify`` says whether to verify checksums. A corrupt batch raises
-        ``DecodeError``. With ``skip``, it is skipped and its error collected instead. ``limit`` and ``policy`` are as
-        in ``kwire.records.read_batches``.
+        ``DecodeError``. With ``skip``, corrupt batches are skipped and their errors collected instead. ``limit`` and
+        ``policy`` work as in ``kwire.records.read_batches``.
         """
 
         def starts_at(window: Window) -> int:
@@ -101,8 +101,9 @@ class LogSegment:
 class Checkpoint(LogSegment):
     """A ``.checkpoint`` file with the cluster metadata up to, but not including, ``end_offset``.
 
-    ``epoch`` is the epoch of its last record. Both are ``None`` for ``bootstrap.checkpoint``, which is written when a
-    data directory is formatted. Record offsets in a checkpoint count from 0 and have no meaning.
+    ``epoch`` is the epoch of its last record. ``end_offset`` and ``epoch`` are ``None`` for ``bootstrap.checkpoint``,
+    which is written when a data directory is formatted. Record offsets in a checkpoint count from 0 and have no
+    meaning.
     """
 
     __slots__ = ("end_offset", "epoch")
@@ -124,12 +125,12 @@ def log_file(path: str | Path) -> LogSegment:
 class SegmentReader:
     """An iterator over the batches of a file, up to its size when the iteration starts.
 
-    The first error that it raises ends the iteration. ``Batch.position`` counts from the start of the file.
-    Afterwards, ``truncated`` is the size in bytes of an incomplete last batch, which an active segment may have.
-    ``padding`` is the number of zero bytes at the end due to ``log.preallocate``. ``skipped`` is the number of
-    skipped byte ranges. ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges, which hold at most
-    ``kwire.logs.window.WINDOW`` bytes in total. After invalid bytes, reading continues with the next batch whose
-    checksum is correct.
+    The iteration ends after the first error that it raises. ``Batch.position`` counts from the start of the file.
+    After the iteration, ``truncated`` is the size in bytes of an incomplete last batch, which an active segment may
+    have. ``padding`` is the number of zero bytes at the end due to ``log.preallocate``. ``skipped`` is the number of
+    skipped byte ranges. ``errors`` holds the first ``MAX_ERRORS`` errors of these ranges. The errors keep at most
+    ``kwire.logs.window.WINDOW`` bytes of data in total. After invalid bytes, reading continues with the next batch
+    whose checksum is correct.
     """
 
     __slots__ = ("_batches", "_kept", "_skip", "errors", "padding", "skipped", "truncated")
@@ -197,8 +198,8 @@ class SegmentReader:
 
 
 def _error(window: Window, position: int, size: int, reason: str) -> RecordsError:
-    """Return the error that ``read_batches`` raises for invalid bytes. If it raises none, return an error about the
-    size."""
+    """Return the error that ``read_batches`` raises for invalid bytes. If ``read_batches`` raises none, return an
+    error about the size."""
     whole = window.size_at(position) or MAX_KEPT  # invalid bytes may fill the whole file
     try:
         next(read_batches(window.read(position, min(size, whole)), position=position), None)

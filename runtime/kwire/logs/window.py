@@ -34,7 +34,7 @@ class ShrunkFileError(OSError):
 
 
 class Window:
-    """A file of ``size`` bytes. At least ``least`` bytes, or one larger batch, are in memory.
+    """A file of ``size`` bytes, a part of which is in memory. Each access to the file reads at least ``least`` bytes.
 
     ``verify`` says whether a batch must have a correct checksum to be intact.
     """

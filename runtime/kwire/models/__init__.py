@@ -9,8 +9,8 @@ A generated package has a model module for each codec module::
     data = fetch.to_codec().encode(13)
     assert Fetch.from_codec(FetchRequest.decode(data, 13)) == fetch
 
-A model has exactly the fields of one version, which ``model_json_schema()`` describes. This package needs the extra
-``models``. The rest of kwire does not import it.
+A model has exactly the fields of one version, which ``model_json_schema()`` describes. This package requires the
+extra ``models``. The rest of kwire does not import it.
 """
 
 from __future__ import annotations

@@ -30,7 +30,8 @@ _BUILDING = threading.RLock()
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ModelField:
-    """A field in one version. ``name`` is the model's attribute name, and ``codec`` is the field in the codec."""
+    """A field in one version. ``name`` is the name of the model's attribute, and ``codec`` is the field of the codec
+    class."""
 
     name: str
     codec: PresentField

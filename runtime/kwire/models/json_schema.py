@@ -62,7 +62,7 @@ def complete(model: type[ModelOf[Any]], schema: Schema) -> None:
 
 
 def _names_in_json(model: type[ModelOf[Any]]) -> dict[str, str]:
-    """Return Kafka's names by attribute. JSON has these names even with ``by_alias=False``."""
+    """Return Kafka's names by attribute. JSON uses these names even with ``by_alias=False``."""
     names = {field.name: field.json_name for field in model.LIVE}
     sizes = {f.name + SIZE_ATTRIBUTE: f.json_name + SIZE_NAME for f in model.LIVE if f.is_records}
     return names | sizes
@@ -76,7 +76,12 @@ def _alternatives(field: ModelField, properties: Schema) -> list[str]:
     if field.is_records:
         size = properties[field.json_name + SIZE_NAME]
         size.clear()
-        size |= {"type": "integer", "minimum": 0, "maximum": 2**31 - 1, "description": "Size of records left out."}
+        size |= {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": 2**31 - 1,
+            "description": "Size of the omitted records in bytes.",
+        }
         for name in names[1:]:
             properties[name + SIZE_NAME] = size | {"deprecated": True}
         names += [name + SIZE_NAME for name in names]

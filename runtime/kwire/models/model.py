@@ -151,7 +151,7 @@ class ModelOf(_Typed[S]):
 
     @classmethod
     def _with_records(cls, model: Self) -> Self:
-        """Return ``model`` if it has either the records or their size, and not both."""
+        """Return ``model`` if it contains either the records or their size, but not both."""
         for field in cls.LIVE:
             if field.is_records:
                 given = {field.name, field.name + SIZE_ATTRIBUTE} & model.model_fields_set
@@ -234,7 +234,7 @@ class VersionModel(ModelOf[S]):
 
     @classmethod
     def for_version(cls, version: int) -> type[Self]:
-        """Return this class. Raise ``UnknownVersionError`` if it is for another version."""
+        """Return this class. Raise ``UnknownVersionError`` if this class is for another version."""
         if version != cls.VERSION:
             raise UnknownVersionError(version, (cls.VERSION,), of=cls.__name__)
         return cls

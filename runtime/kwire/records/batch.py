@@ -1,7 +1,8 @@
-"""A record batch. Its header is decoded when it is read, and its records on request.
+"""A record batch. Reading a batch decodes only its header. The records are decoded on request.
 
 Magic 2 has one header for many records. With magic 0 and 1, every message is represented as a batch of one record. A
-compressed message contains a whole message set and is a batch of its messages [KAFKA-WIRE 44].
+compressed message contains a whole message set and is represented as a batch of the messages in this set [KAFKA-WIRE
+44].
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ class Batch:
         limit: int | None = None,
         policy: Policy = STRICT,
     ) -> None:
-        """Create the batch at byte ``at`` of ``view``. If it is a view of a ``bytes`` object, ``source`` is that
-        object."""
+        """Create the batch at byte ``at`` of ``view``. ``source`` is the ``bytes`` object that ``view`` refers to, if
+        there is one."""
         self._view = view
         self._at = at
         self._source = source
@@ -176,8 +177,8 @@ class Batch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """Whether timestamps are creation times ("create") or the broker's append time ("append"). For magic 0, it is
-        "none"."""
+        """The type of the timestamps. "create" means the time of creation, "append" means the time when the broker
+        appended the batch, and "none" means that magic 0 has no timestamps."""
         if self.magic == 0:
             return "none"
         return "append" if self.attributes & APPEND_TIME else "create"
@@ -200,14 +201,15 @@ class Batch:
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """Return the producer's sequence number for a record, which wraps to 0 after 2³¹ - 1, or -1 if it has
-        none."""
+        """Return the producer's sequence number of a record, or -1 if the batch has no sequence numbers. They wrap to
+        0 after 2³¹ - 1."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
 
     def verify(self) -> None:
-        """Raise ``ChecksumError`` unless the checksum is correct. ``read_batches`` does this by default."""
+        """Raise ``ChecksumError`` unless the checksum is correct. By default, ``read_batches`` verifies all
+        checksums."""
         if self.magic == 2:
             start, actual = 17, crc32c(self._part(ATTRIBUTES))
         else:
@@ -273,14 +275,15 @@ class Batch:
     def records(self) -> list[Record]:
         """Return all records.
 
-        Raise ``RecordsLimitError`` if they need too much memory, or another ``DecodeError`` if a record is invalid.
+        Raise ``RecordsLimitError`` if there are too many records and headers to read at once, or another
+        ``DecodeError`` if a record is invalid.
         """
         if self.magic < 2:
             return message_sets.read(self, self._verify)[0]
         return self._stamped(self.stored_records())
 
     def payload(self) -> bytes:
-        """Return the decompressed bytes of the records, or for magic 0 and 1 the decompressed value of the
+        """Return the decompressed bytes of the records. For magic 0 and 1, return the decompressed value of the
         message."""
         if self.magic < 2:
             return message_sets.payload(self)
@@ -331,8 +334,8 @@ class Batch:
     def _place(self) -> tuple[bytes, int, int]:
         """Return bytes that contain the decompressed records, and the start and end of the records in them.
 
-        In interpreted runs, they contain only the records, because the loop copies keys and values before it checks
-        where their record ends.
+        In interpreted runs, the bytes contain nothing but the records, because the loop copies keys and values before
+        it checks where their record ends.
         """
         source = self._source
         in_place = NATIVE and not self.attributes & CODEC_MASK and not (self.lenient and not self.count)

@@ -1,4 +1,4 @@
-"""Encoding records as batches of all three formats."""
+"""Encoding of records as batches in all three formats."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kwire.records.batch import TimestampType
 
 MESSAGE = (Struct(">Bbi"), Struct(">Bbqi"))
-"""The fields from the magic to the key length, by magic."""
+"""The encodings of the fields from the magic to the key length, indexed by magic."""
 SIZE = Struct(">i")
 HEAD = Struct(">qiI")
 KEPT = (
@@ -68,8 +68,8 @@ def encode_batch(
     With ``timestamp_type="append"``, ``max_timestamp`` is the time at which the broker appended the batch. A
     ``delete_horizon`` replaces the base timestamp. Unassigned bits of ``attributes`` are kept.
 
-    Offsets must ascend. ``exact_offsets`` lifts this rule and treats -1 as an offset. Use it to re-encode decoded
-    records. Raise ``EncodeError`` for invalid values.
+    Offsets must ascend. ``exact_offsets`` lifts this rule and treats -1 as an ordinary offset, for records that were
+    decoded and are encoded again. Raise ``EncodeError`` for invalid values.
     """
     rows = records if type(records) is list else list(records)
     if rows and not isinstance(rows[0], Record):
@@ -122,7 +122,7 @@ def encode_message_set(
     (or ``last_offset``) and the largest timestamp (or ``max_timestamp``). Inner offsets of magic 1 are relative to
     ``base_offset``, by default the offset of the first record. Magic 0 has no timestamps, and neither format has
     headers. Unassigned bits of ``attributes`` are kept. ``inner_attributes`` are the attributes of the inner
-    messages. ``exact_offsets`` treats -1 as an offset. Use it to re-encode decoded records.
+    messages. ``exact_offsets`` treats -1 as an ordinary offset, for records that were decoded and are encoded again.
     """
     if magic not in (0, 1):
         raise invalid(f"a message set has magic 0 or 1, not {magic}", magic)
@@ -135,7 +135,7 @@ def encode_message_set(
     if not codec:
         return _messages(rows, offsets, magic, bits)
     if not rows:
-        raise invalid("a compressed message without messages", magic)
+        raise invalid("the compressed message contains no messages", magic)
     start = (offsets[0] if base_offset is None else base_offset) if magic else 0
     inner = _messages(rows, [int64(offset - start) for offset in offsets], magic, inner_attributes)
     if max_timestamp is None:
@@ -205,7 +205,7 @@ def record_slowly(
     offset = _checked_int(row.offset, f"{path}.offset", 64)
     if not exact:
         if offset != -1 and offset <= last:
-            following = "-1 for the next offset: records keep their offsets"
+            following = "-1 for the next offset, because offsets must ascend"
             reason = f"offset {offset} must be {last + 1} or more, or {following}"
             raise invalid(reason, path=f"{path}.offset")
         offset = last + 1 if offset == -1 else offset

@@ -29,8 +29,8 @@ class BatchBuilder:
     >>> builder.append(b"key", b"value", (), 1_700_000_000_000)
     >>> data = builder.build(codec=Codec.LZ4)
 
-    ``base_offset`` and ``base_timestamp`` default to the offset and timestamp of the first record. The offset
-    defaults to 0 if that record has none.
+    ``base_offset`` and ``base_timestamp`` default to the offset and timestamp of the first record. If that record has
+    no offset, ``base_offset`` defaults to 0.
     """
 
     __slots__ = (
@@ -65,8 +65,8 @@ class BatchBuilder:
 
     @property
     def size(self) -> int:
-        """The size of the batch so far in bytes, before compression. A producer compares it with its
-        ``batch.size``."""
+        """The size of the batch so far in bytes, before compression. Producers compare this size with their
+        ``batch.size`` setting."""
         return HEADER_SIZE + len(self._out)
 
     def append(
@@ -79,8 +79,8 @@ class BatchBuilder:
     ) -> None:
         """Add a record. Offsets must ascend. A record without an offset gets the next offset.
 
-        Raise ``EncodeError`` for invalid values, or ``TypeError`` in native builds for values of the wrong type. The
-        batch then remains unchanged.
+        Raise ``EncodeError`` for invalid values, or ``TypeError`` in native builds for values of the wrong type. In
+        both cases, the batch remains unchanged.
         """
         if self._count == 0:
             try:

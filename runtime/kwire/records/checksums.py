@@ -10,7 +10,7 @@ _found: Callable[[bytes | bytearray | memoryview, int], int] | None = None
 
 
 def crc32c(data: bytes | bytearray | memoryview, value: int = 0) -> int:
-    """Return the CRC-32C of ``data``. ``value`` is the CRC-32C of the bytes before it.
+    """Return the CRC-32C of ``data``. ``value`` is the CRC-32C of the bytes before ``data``.
 
     The library is imported on the first call, because importing it takes longer than importing all of
     ``kwire.records``.

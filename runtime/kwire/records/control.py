@@ -1,8 +1,8 @@
-"""Control records, which brokers write to partitions for other brokers [KAFKA-WIRE 42].
+"""Control records, which brokers write to partitions and applications do not see [KAFKA-WIRE 42].
 
-The key consists of a version and a type, both int16. The type determines the message in the value. The value starts
-with an int16 version. For the two types that end a transaction, the version precedes the message. For all other
-types, it is a field of the message.
+The key of a control record consists of a version and a type, both int16. The type determines the message in the
+value. The value starts with an int16 version. For the two types that end a transaction, the version precedes the
+message. For all other types, the version is a field of the message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TYPES: tuple[tuple[str, str], ...] = (
     ("kraft_version", "KRaftVersionRecord"),
     ("voters", "VotersRecord"),
 )
-"""The names of each control record type and its message, indexed by type number."""
+"""The name of each control record type and the name of its message, indexed by type number."""
 
 KEY = Struct(">hh")
 VERSION = Struct(">h")
@@ -107,7 +107,7 @@ def _decode(
     if value is None:
         return None, "the record has no value"
     if len(value) > MAX_SIZE:
-        return None, f"{len(value)} bytes, the limit of a control record is {MAX_SIZE}"
+        return None, f"the value has {len(value)} bytes, but the limit for control records is {MAX_SIZE}"
     if version not in cls.VALID_VERSIONS:
         return None, f"unknown version {version} of {cls.__name__}"
     prefix = 0 if any(field.name == "version" for field in cls.FIELDS) else VERSION.size

@@ -21,9 +21,9 @@ VARINTS: list[bytes] = []
 """The encoded numbers below ``SHORT``, which include most lengths and deltas. This table and the next two are filled
 when the first batch is encoded."""
 STARTS: list[bytes] = []
-"""The first two bytes of a three-byte number, by its lower 13 bits."""
+"""The first two bytes of each three-byte varint, indexed by the lower 13 bits of the number."""
 ENDS: list[bytes] = []
-"""The third byte of a three-byte number, by its higher bits."""
+"""The third byte of each three-byte varint, indexed by the higher bits of the number."""
 
 
 def fill_tables() -> None:
@@ -38,8 +38,8 @@ def read_records(
 ) -> tuple[list[Record], int]:
     """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is at most ``end``.
 
-    The bases are below ``HUGE``. All varints are zigzag encoded, so odd numbers are negative and 1 means -1. Give up
-    if there are more than ``MAX_OBJECTS`` records and headers.
+    ``base_offset`` and ``base_timestamp`` are below ``HUGE``. All varints are zigzag encoded, so odd numbers are
+    negative and 1 means -1. Give up if there are more than ``MAX_OBJECTS`` records and headers.
     """
     records: list[Record] = []
     append, allocate = records.append, Record.__new__

@@ -1,8 +1,9 @@
 """The slow path for records of magic 2. It has the same limits as Kafka's Java code and tracks the current field and
 offset.
 
-``kwire.records.loops`` gives up on anything unusual. This module reads the same bytes again. It accepts long varints
-and numbers that overflow Java's ``long``, and raises ``CorruptRecordError`` with the reason for anything else.
+``kwire.records.loops`` gives up on anything unusual. This module then reads the same bytes again. It accepts long
+varints and numbers that overflow Java's ``long``, and raises ``CorruptRecordError`` with the reason for anything
+else.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ def read_records(batch: Batch, data: bytes, pos: int, first: int, count: int) ->
     ``first`` is the index of the first record in the batch.
     """
     reader = _Reader(batch, data, pos)
-    reader.spend(min(count, (len(data) - pos) // MIN_RECORD), f"the header counts {batch.count} records")
+    reader.spend(min(count, (len(data) - pos) // MIN_RECORD), f"the header declares {batch.count} records")
     records = []
     for number in range(first, first + count):
         reader.path, reader.field = f"records[{number}]", ""
         if reader.pos >= len(data):
-            reader.refuse(f"the header counts {batch.count} records, but there are only {number}")
+            reader.refuse(f"the header declares {batch.count} records, but there are only {number}")
         records.append(reader.record())
     return records, reader.pos
 
@@ -38,8 +39,8 @@ def refuse_rest(batch: Batch, data: bytes, pos: int) -> NoReturn:
     """Raise the error for a negative number of records, or for bytes after the last record."""
     reader = _Reader(batch, data, pos)
     if batch.count < 0:
-        reader.refuse(f"the header counts {batch.count} records")
-    reader.refuse(f"{len(data) - pos} trailing bytes after the {batch.count} records that the header counts")
+        reader.refuse(f"the header declares {batch.count} records")
+    reader.refuse(f"{len(data) - pos} trailing bytes after the {batch.count} records that the header declares")
 
 
 def int64(value: int) -> int:
@@ -59,7 +60,7 @@ class _Reader:
     def spend(self, count: int, what: str) -> None:
         self.room -= count
         if self.room < 0:
-            reason = f"{what}, the limit is {MAX_OBJECTS} records and headers"
+            reason = f"{what}, but the limit is {MAX_OBJECTS} records and headers"
             raise error_in(self.batch, BATCH_HEADER.size, self.path, reason, RecordsLimitError)
 
     def record(self) -> Record:
@@ -125,7 +126,7 @@ class _Reader:
 
     def take(self, size: int) -> bytes:
         if size > len(self.data) - self.pos:
-            self.refuse(f"{size} bytes are needed, {len(self.data) - self.pos} are left")
+            self.refuse(f"expected {size} more bytes, but only {len(self.data) - self.pos} are left")
         self.pos += size
         return self.data[self.pos - size : self.pos]
 

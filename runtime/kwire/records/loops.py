@@ -158,7 +158,8 @@ def read_records(
 ) -> tuple[list[Record], i64]:
     """Return ``count`` records from ``pos`` of ``data``, and the position after them, which is at most ``end``.
 
-    The bases are below ``HUGE``. Give up if there are more than ``MAX_OBJECTS`` records and headers.
+    ``base_offset`` and ``base_timestamp`` are below ``HUGE``. Give up if there are more than ``MAX_OBJECTS`` records
+    and headers.
     """
     records: list[Record] = []
     room: i64 = MAX_OBJECTS - count

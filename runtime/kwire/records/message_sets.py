@@ -63,7 +63,7 @@ def _decompressed(batch: Batch, outer: _Message) -> bytes:
 def _inner(batch: Batch, data: bytes, verify: bool) -> list[_Message]:
     """Return the messages of a decompressed message set."""
     if not data:
-        raise error_in(batch, KEY[batch.magic] + 8, "records", "a compressed message without messages")
+        raise error_in(batch, KEY[batch.magic] + 8, "records", "the compressed message contains no messages")
     inner: list[_Message] = []
     pos = 0
     while pos < len(data):

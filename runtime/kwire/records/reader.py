@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 class BatchReader:
     """An iterator over batches. It does not keep batches, so memory use does not grow with the input.
 
-    An invalid batch raises a ``RecordsError``. The next call continues after it if its size is valid. With ``skip``,
-    invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current position in the
-    input. At the end, it is the end of the input, or the start of an incomplete last batch of ``truncated`` bytes.
-    Only a batch with an invalid size ends the iteration before the end of the input.
+    An invalid batch raises a ``RecordsError``. The next call continues after that batch if its size is valid. With
+    ``skip``, invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current
+    position in the input. At the end, it is the end of the input, or the start of an incomplete last batch of
+    ``truncated`` bytes. Only a batch with an invalid size ends the iteration before the end of the input.
     """
 
     __slots__ = (
@@ -102,7 +102,7 @@ class BatchReader:
         size = OVERHEAD + self._size(at)
         if size < OVERHEAD + MIN_SIZE[0]:
             self._stopped = True
-            reason = f"a batch of size {size - OVERHEAD}: the minimum is {MIN_SIZE[0]}"
+            reason = f"the batch size is {size - OVERHEAD}: expected at least {MIN_SIZE[0]}"
             raise self._bad(CorruptRecordError, 8, reason, MAX_KEPT)
         if left <= MAGIC:
             self._end(left)
@@ -145,7 +145,7 @@ class BatchReader:
             size_kept = size if size <= left else MAX_KEPT
             error = self._bad(UnknownMagicError, 16, f"unknown magic {magic}", size_kept)
         else:
-            reason = f"a batch of size {size - OVERHEAD}: the minimum is {MIN_SIZE[magic]}"
+            reason = f"the batch size is {size - OVERHEAD}: expected at least {MIN_SIZE[magic]}"
             error = self._bad(CorruptRecordError, 8, reason, size, magic)
         if size > left:
             self._stopped = True
@@ -184,9 +184,9 @@ def read_batches(
     """Return an iterator over the batches of ``data``, the contents of a records field or a log segment.
 
     If ``data`` is ``None``, there are no batches. An incomplete batch at the end is normal in a Fetch response and
-    ends the iteration without an error. The reader's attribute ``truncated`` is its size in bytes [KAFKA-WIRE 44].
-    The iteration raises ``ChecksumError`` (unless ``verify=False``), ``UnknownMagicError`` and
-    ``CorruptRecordError``. Decoding records also raises ``RecordsLimitError`` and
+    ends the iteration without an error. The reader's ``truncated`` attribute is the number of bytes of that batch
+    that are present [KAFKA-WIRE 44]. The iteration raises ``ChecksumError`` (unless ``verify=False``),
+    ``UnknownMagicError`` and ``CorruptRecordError``. Decoding records also raises ``RecordsLimitError`` and
     ``kwire.compression.CompressionError``.
 
     With ``skip``, invalid batches are skipped and their errors collected in the reader's ``errors``. Invalid records

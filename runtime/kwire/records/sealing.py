@@ -101,7 +101,7 @@ def codec_bits(codec: int) -> int:
 def append_bit(timestamp_type: TimestampType, magic: int) -> int:
     """Return the attribute bit of a timestamp type."""
     if timestamp_type not in ("create", "append"):
-        raise EncodeError(f"the timestamp type must be create or append, not {timestamp_type!r}", version=magic)
+        raise EncodeError(f"the timestamp type must be 'create' or 'append', not {timestamp_type!r}", version=magic)
     return APPEND_TIME if timestamp_type == "append" else 0
 
 

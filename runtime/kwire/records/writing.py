@@ -37,8 +37,8 @@ def varint(value: i64) -> bytes:
 def write_records(out: BytesWriter, records: list[Record], base_offset: i64, base_timestamp: i64) -> tuple[i64, i64]:
     """Write the records, and return the last offset and the largest timestamp.
 
-    If there are no records, these are ``base_offset`` - 1 and -1. In interpreted runs, ``kwire.records.interpreted``
-    is faster.
+    If there are no records, return ``base_offset`` - 1 and -1. In interpreted runs, ``kwire.records.interpreted`` is
+    faster.
     """
     offset: i64 = base_offset - 1
     newest: i64 = -1
@@ -63,8 +63,8 @@ def write_records(out: BytesWriter, records: list[Record], base_offset: i64, bas
 def write_record(
     out: BytesWriter, time: i64, place: i64, key: bytes | None, value: bytes | None, headers: Headers
 ) -> None:
-    """Write one record. ``time`` and ``place`` are its timestamp and offset relative to the base timestamp and base
-    offset of the batch.
+    """Write one record. ``time`` and ``place`` are the timestamp and offset of the record relative to the base
+    timestamp and base offset of the batch.
     """
     if time < -HUGE or time > HUGE or place < 0 or place > 0x7FFFFFFF:  # the difference of two offsets may overflow
         give_up()
@@ -126,7 +126,7 @@ def view(out: BytesWriter) -> memoryview:
 
 
 def longer(coded: i64) -> i64:
-    """Return the size in bytes of a zigzag-encoded number as a varint, minus one."""
+    """Return the size in bytes, minus one, of the varint for a zigzag-encoded number."""
     size: i64 = 0
     while coded > 127:
         coded >>= 7

@@ -92,9 +92,9 @@ class ApiFit:
 class BrokerFit:
     """The known releases closest to a broker, oldest first, and its APIs compared with the newest of them.
 
-    ``exact`` is true if the advertised versions are equal, except for unstable versions and APIs that need a plugin.
-    ``listener`` is the type of the listener: ``broker``, ``zkBroker`` or ``controller``. It is empty for releases
-    before 2.8.
+    ``exact`` is true if the advertised versions are equal, except for unstable versions and APIs that require a
+    plugin. ``listener`` is the type of the listener: ``broker``, ``zkBroker`` or ``controller``. It is empty for
+    releases before 2.8.
     """
 
     releases: tuple[str, ...]

@@ -20,9 +20,9 @@ class Api:
     ``accepted``
         the versions that a broker with the default configuration parses and answers
     ``advertised``
-        the versions in an ApiVersions response. Since 4.0, there are more versions of Produce than are accepted.
-        There are none for telemetry APIs unless a plugin for them is configured, and none for the Raft APIs of 2.7,
-        which were not yet served [KAFKA-18659, KIP-714, KAFKA-10492].
+        the versions in an ApiVersions response. Since 4.0, brokers advertise more versions of Produce than they
+        accept. They advertise no versions of telemetry APIs unless a plugin for these APIs is configured. Brokers of
+        2.7 advertise no versions of the Raft APIs, which they do not serve yet [KAFKA-18659, KIP-714, KAFKA-10492].
     ``deprecated``
         the accepted versions that the release declares deprecated. Releases before 3.7 declare none. Some of
         these versions were kept after all, and some other versions were removed without prior deprecation.
@@ -83,7 +83,7 @@ class Release:
     def api(self, which: int | str) -> Api:
         """Return the API with this key or with this name in the release.
 
-        Raise ``UnknownApiError`` if the release does not have it.
+        Raise ``UnknownApiError`` if the release does not have this API.
         """
         for key, api in self.apis.items():
             if which in (key, api.name):

@@ -15,7 +15,7 @@ class Choice:
     """The version that a client and a broker use for one API.
 
     ``client`` and ``broker`` are the versions that each side offers. ``version`` is the highest common version. If
-    there is no usable version, it is ``None``, and ``reason`` is one of these:
+    there is no usable version, ``version`` is ``None``, and ``reason`` is one of these:
 
     ``client``, ``broker``
         this side does not have the API
@@ -82,7 +82,7 @@ class Negotiation(Mapping[int, Choice]):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How the choice for one API changes when the broker is replaced."""
+    """The choices for one API before and after the broker is replaced."""
 
     before: Choice
     after: Choice
@@ -94,7 +94,7 @@ class Change:
 
 
 def choose(key: int, client: Api | None, broker: Api | None, listener: str | None, *, unstable: bool) -> Choice:
-    """Return the choice for the API with this key. ``None`` is a side without the API."""
+    """Return the choice for the API with this key. A side without the API is ``None``."""
     mine = client.all_accepted(unstable=unstable) if client is not None else NONE
     theirs = broker.all_advertised(unstable=unstable) if broker is not None else NONE
     version: int | None = None

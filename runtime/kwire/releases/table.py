@@ -20,7 +20,8 @@ the accepted versions."""
 
 
 class Releases(Mapping[str, Release]):
-    """All releases by name, oldest first. ``"4.1"`` finds the newest known release of that line.
+    """All releases by name, oldest first. The name of a line, such as ``"4.1"``, selects the newest known release of
+    that line.
 
     Raises ``kwire.errors.UnknownReleaseError`` for an unknown name. Objects are compared by identity.
     """
@@ -85,14 +86,15 @@ class Releases(Mapping[str, Release]):
     def negotiate(
         self, client: object, broker: object, *, listener: str | None = None, unstable: bool = False
     ) -> Negotiation:
-        """Return the version of each API that ``client`` and ``broker`` would use, or the reason why there is none.
+        """Return the version of each API that ``client`` and ``broker`` would use, or the reason why there is no such
+        version.
 
         Each side is a release name, a ``Release``, a ``BrokerAnswer``, a decoded ApiVersionsResponse, or a mapping
         from API keys or names to ranges. ``listener`` excludes APIs that the broker does not offer on this listener.
         ``None`` stands for any listener. ``unstable`` enables unstable versions on both sides.
 
-        If a broker is given by its versions and not as a release, only the advertised versions are known. It is
-        assumed to accept the same versions as releases with the same advertised versions [KAFKA-18659].
+        If ``broker`` is not a release, only its advertised versions are known. The broker is assumed to accept the
+        same versions as releases with the same advertised versions [KAFKA-18659].
         """
         clients, brokers = self._peer(client, announced=False), self._peer(broker, announced=True)
         choices = [
@@ -110,7 +112,8 @@ class Releases(Mapping[str, Release]):
         listener: str | None = None,
         unstable: bool = False,
     ) -> list[Change]:
-        """Return the changes for APIs whose version changes or is lost when broker ``after`` replaces ``before``."""
+        """Return the changes for APIs whose version changes or is lost when the broker ``after`` replaces the broker
+        ``before``."""
         old = self.negotiate(client, before, listener=listener, unstable=unstable)
         new = self.negotiate(client, after, listener=listener, unstable=unstable)
         both = [Change(old[key], new[key]) for key in old if key in new]
@@ -123,8 +126,8 @@ class Releases(Mapping[str, Release]):
     def of(self, broker: BrokerAnswer) -> Release:
         """Return a broker as a release, named after its address.
 
-        It is assumed to accept the versions that ``negotiate`` describes, and to deprecate the same versions as the
-        closest release.
+        The broker is assumed to accept the versions that ``negotiate`` describes, and to deprecate the same versions
+        as the closest release.
         """
         nearest = self._releases[self.fit(broker).releases[-1]].apis
         apis = self._peer(broker, announced=True)

@@ -27,17 +27,18 @@ _TIMES = ("@timestamp", "timestamp", "timeMillis", "time", "ts", "date", "asctim
 _LEVELS = ("level", "severity", "loglevel")
 _ATTEMPTS = 3
 _LATEST = 1 << 33
-"""Exclusive upper limit of times, in seconds since the epoch. It is in the year 2242. Later times and times before
-the epoch are ignored, because Python and Spark cannot represent them in all time zones."""
+"""Exclusive upper limit of times, in seconds since the epoch. This limit is in the year 2242. Later times and times
+before the epoch are ignored, because Python and Spark cannot represent them in all time zones."""
 
 
 def micros(prefix: str, zone: tzinfo) -> int | None:
-    """Return the time in the text before a message, in microseconds since the epoch, or ``None`` if it contains no
-    time.
+    """Return the time in the text before a message, in microseconds since the epoch, or ``None`` if the text contains
+    no time.
 
     The time may be an ISO date, a log4j variant (``[2026-11-21 16:33:41,379]``, ``21 Nov 2026 16:33:41,379``), or a
-    number of seconds since the epoch, with or without a fraction. If there are several, the first time with a time
-    zone is returned, or the first time if no time has a zone. ``zone`` applies to times without a time zone.
+    number of seconds since the epoch, with or without a fraction. If the text contains several times, the first time
+    with a time zone is returned, or the first time if no time has a zone. ``zone`` applies to times without a time
+    zone.
     """
     first = None
     for pattern in _DATES:
@@ -59,9 +60,10 @@ def micros(prefix: str, zone: tzinfo) -> int | None:
 def located(text: str, mark: str) -> tuple[str, str, int] | None:
     """Return the place of the message that begins with ``mark``, or ``None`` if the text does not contain it.
 
-    The place consists of the text before the message, the text that contains it, and its offset in that text. The
-    containing text is ``text``, unless ``text`` is or ends with a JSON object. It is then the string in the object
-    that contains the mark, and the text before the message includes the object's time and level.
+    The place consists of the text before the message, the text that contains the message, and the offset of the
+    message in that text. The containing text is ``text``, unless ``text`` is or ends with a JSON object. In that
+    case, the containing text is the string in the object that contains the mark, and the text before the message
+    includes the object's time and level.
     """
     start = text.find(mark)
     if start < 0:
@@ -90,7 +92,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
 
 
 def _strings(found: Any, mark: str, depth: int = 0) -> Iterator[str]:
-    """Yield the JSON strings that contain ``mark``. Log collectors nest them two or three levels deep."""
+    """Yield the JSON strings that contain ``mark``. Log collectors nest such strings two or three levels deep."""
     for value in found.values() if depth < 4 else ():
         if type(value) is str and mark in value:
             yield value

@@ -31,7 +31,7 @@ class RequestLogError(DecodeError):
     """Raised for a request log line that was cut off, lacks a mandatory part, or is otherwise invalid.
 
     ``data`` is the line in UTF-8, ``offset`` is the position of the problem in ``data``, and ``path`` is the path in
-    the line's JSON. If the line is in a JSON string, they refer to the contents of that string.
+    the line's JSON. If the line is in a JSON string, these attributes refer to the contents of that string.
     """
 
 
@@ -58,8 +58,8 @@ def addresses(connection: str) -> tuple[Address, Address] | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedHeader:
-    """The header of the request. ``api_name`` is Kafka's constant for the API, such as ``LIST_OFFSETS``. Since 3.7,
-    brokers log whether the version is ``deprecated``."""
+    """The header of a logged request. ``api_name`` is Kafka's constant for the API, such as ``LIST_OFFSETS``. Since
+    3.7, brokers log whether the version is ``deprecated``."""
 
     api_key: int
     api_version: int
@@ -138,8 +138,9 @@ class RequestLogLine:
 
     @property
     def software(self) -> tuple[str | None, str | None]:
-        """The name and version of the client library, each ``None`` if unknown. ApiVersions requests contain them.
-        For other requests, the broker logs the values from the ApiVersions request of the connection [KIP-511]."""
+        """The name and version of the client library, each ``None`` if unknown. ApiVersions requests contain the name
+        and version. For other requests, the broker logs the values from the ApiVersions request of the connection
+        [KIP-511]."""
         request = self.request or _software_in_text(self)
         name = request.get("clientSoftwareName") or self.software_name
         version = request.get("clientSoftwareVersion") or self.software_version
@@ -148,15 +149,15 @@ class RequestLogLine:
     def time(self, zone: tzinfo) -> int | None:
         """Return the time of the line, in microseconds since the epoch, or ``None`` if its layout has no time.
 
-        ``zone`` is the broker's time zone. It is used if the layout does not contain a time zone.
+        ``zone`` is the broker's time zone, which is used if the layout does not contain a time zone.
         """
         return micros(self.prefix, zone)
 
     def request_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
-        """Return the request as a codec object, or ``None`` if the line has none.
+        """Return the request as a codec object, or ``None`` if the line contains no request.
 
         Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown. Raise
-        ``JsonFormError`` if the JSON does not match this version, or if only the size of records was logged and
+        ``JsonFormError`` if the JSON does not match the version, or if only the size of records was logged and
         ``empty_records`` is false.
         """
         if self.request is None:
@@ -165,7 +166,7 @@ class RequestLogLine:
         return cls.from_json(self.request, self.body_version, empty_records=empty_records)
 
     def response_message(self, protocol: MessageRegistry, *, empty_records: bool = False) -> Message | None:
-        """Return the response as a codec object, or ``None`` if the line has none.
+        """Return the response as a codec object, or ``None`` if the line contains no response.
 
         The errors are the same as for ``request_message``. Brokers log only the size of the records in a Fetch
         response, and omit the records of ShareFetch and FetchSnapshot responses.
@@ -176,17 +177,17 @@ class RequestLogLine:
         return cls.from_json(self.response, self.body_version, empty_records=empty_records)
 
     def request_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """Return the request as a model for its version, or ``None`` if the line has none.
+        """Return the request as a model for its version, or ``None`` if the line contains no request.
 
         Raise ``UnknownApiError`` or ``UnknownVersionError`` if the API key or its version is unknown, and pydantic's
-        ``ValidationError`` if the JSON does not match this version.
+        ``ValidationError`` if the JSON does not match the version.
         """
         if self.request is None:
             return None
         return self._model(models, protocol.request(self.header.api_key).__name__, self.request)
 
     def response_model(self, protocol: MessageRegistry, models: Mapping[str, Any]) -> Any:
-        """Return the response as a model for its version, or ``None`` if the line has none.
+        """Return the response as a model for its version, or ``None`` if the line contains no response.
 
         The errors are the same as for ``request_model``.
         """

@@ -56,8 +56,8 @@ class _Place:
         return _Place(self.text, f"{self.path}.{name}" if self.path else name)
 
     def wrong(self, reason: str, position: int | None = None) -> RequestLogError:
-        """Return an error about the character at ``position`` in the line, or about its JSON if ``position`` is
-        ``None``."""
+        """Return an error about the character at ``position`` in the line, or about the JSON of the line if
+        ``position`` is ``None``."""
         at = self.text.find(MARK) + len(MARK) if position is None else position
         return RequestLogError(
             reason,
@@ -78,7 +78,9 @@ def _json(place: _Place, begin: int) -> Json:
     except json.JSONDecodeError as error:
         raise place.wrong(f"invalid JSON: {error.msg}", error.pos) from None
     except (ValueError, RecursionError) as error:
-        raise place.wrong(f"JSON too deeply nested, or a number too large: {error}", begin) from None
+        raise place.wrong(
+            f"the JSON is nested too deeply or contains a number that is too large: {error}", begin
+        ) from None
     return found
 
 
@@ -116,7 +118,7 @@ def _json_values(place: _Place, found: Json) -> tuple[dict[str, Any], dict[str, 
     header = _inner(place, found, "requestHeader", _HEADER)
     for name in ("requestApiKey", "requestApiVersion"):
         if _HEADER[name][0] not in header:
-            raise place.within("requestHeader").within(name).wrong("it is missing")
+            raise place.within("requestHeader").within(name).wrong("the value is missing")
     values = _taken(place, found, _KEYS) | _inner(place, found, "clientInformation", _CLIENT)
     return header, bodies | values | {"more": found}
 
@@ -127,8 +129,8 @@ def _body(place: _Place, found: Any) -> Json | None:
 
 
 def _inner(place: _Place, found: Json, name: str, keys: _Keys) -> dict[str, Any]:
-    """Return the values of the object ``name`` in ``found``, by attribute. Only its unknown keys remain in
-    ``found``."""
+    """Return the values of the object ``name`` in ``found``, by attribute. Only the unknown keys of the object remain
+    in ``found``."""
     inside = place.within(name)
     inner = _object(inside, found.pop(name, {}))
     values = _taken(inside, inner, keys)
@@ -148,7 +150,7 @@ def _taken(place: _Place, found: Json, keys: _Keys) -> dict[str, Any]:
             raise place.within(name).wrong(f"unexpected type {type(value).__name__}")
         values[attribute] = value
         if kind is _NUMBER and not -_LONGEST < values[attribute] < _LONGEST:
-            raise place.within(name).wrong(f"{value} is not a time")
+            raise place.within(name).wrong(f"{value} ms is not a valid duration")
     return values
 
 

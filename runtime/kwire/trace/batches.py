@@ -42,7 +42,7 @@ MAX_DECOMPRESSED = 256 << 20
 """Maximum total size of decompressed batches, in bytes."""
 UNREADABLE = 1000
 """Assumed compression ratio of a corrupt batch, because its decompressed size up to the error is unknown."""
-BEYOND = f"the batches hold more than {MAX_COUNTED:,} records, or {MAX_DECOMPRESSED >> 20} MiB decompressed"
+BEYOND = f"the batches contain more than {MAX_COUNTED:,} records or {MAX_DECOMPRESSED >> 20} MiB of decompressed data"
 _FLAGS = ((8, "append time"), (16, "transactional"), (32, "control"), (64, "delete horizon"))
 
 
@@ -57,8 +57,8 @@ class RecordsBudget:
 def expand_records(
     data: bytes, start: int, end: int, path: str, depth: int, left: RecordsBudget | None = None
 ) -> Iterator[Span]:
-    """Yield the spans of the batches in ``data[start:end]``. The spans cover these bytes without gaps, even if they
-    are invalid.
+    """Yield the spans of the batches in ``data[start:end]``. The spans cover these bytes without gaps, even if the
+    batches are invalid.
 
     Calls with the same ``left`` object share its limits for compressed batches. Records beyond these limits are not
     read."""
@@ -133,7 +133,8 @@ def _batch(data: bytes, start: int, end: int, path: str, depth: int, left: Recor
 
 
 def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError | None]:
-    """Return the number of records in a batch and the error, if any. The number is ``None`` if they cannot be read.
+    """Return the number of records in a batch and the error, if any. The number is ``None`` if the records cannot be
+    read.
 
     Records beyond a limit are not counted. The error's reason is then ``BEYOND``.
     """

@@ -81,7 +81,7 @@ def trace_frame(frame: bytes, payload: Trace) -> Trace:
 
 
 def _within(outer: Span, found: Trace) -> Iterator[Span]:
-    """Yield the spans nested in ``outer``. An error in them does not end the outer trace."""
+    """Yield the spans nested in ``outer``. An error in the nested trace does not end the outer trace."""
     base, nested = outer.content, outer.depth + 1
     for span in found.spans:
         path = f"{outer.path}.{span.path}".rstrip(".")

@@ -26,7 +26,7 @@ def trace_connect(kind: str, key: bytes | None, value: bytes | None) -> tuple[Tr
         return keys, None
     found = trace_json(value, f"{name or 'unknown record'} JSON", secrets_of(kind, name))
     if name is None and key is not None:
-        found.unknown = f"unknown record of Kafka Connect's {kind}"
+        found.unknown = f"unknown record type in the {kind} of Kafka Connect"
     return keys, found
 
 
@@ -68,7 +68,7 @@ def trace_json(data: bytes, title: str, secret: Rule | None) -> Trace:
 
 
 def _span(data: bytes, node: Node, start: int, names: list[str]) -> Span:
-    """Return the span of a value. It begins at the end of the previous span, so that there are no gaps."""
+    """Return the span of a value. The span begins at the end of the previous span, so that there are no gaps."""
     container = node.kind in ("object", "array")
     value: object = ... if container else json.loads(data[node.content : node.end])
     text = ""

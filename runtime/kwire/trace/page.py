@@ -32,7 +32,7 @@ MAX_BYTES = 16_384
 
 @dataclass(frozen=True)
 class Part:
-    """A message in a trace, with its class, its version and the index of its heading's span."""
+    """A message in a trace, with its class, its version and the index of the span that is its heading."""
 
     cls: type[Message]
     version: int
@@ -40,7 +40,8 @@ class Part:
 
 
 class Page:
-    """Builds a page. ``guide`` has the message classes. If it has a base address, fields link to its pages."""
+    """Builds a page. ``guide`` provides the message classes. If ``guide`` has a base address, fields link to the
+    pages of the guide."""
 
     def __init__(self, guide: Guide, note: Note | None = None) -> None:
         self._guide, self._note = guide, note
@@ -85,7 +86,7 @@ def _page(title: str, sections: str) -> str:
 
 
 def messages_of(found: Trace, guide: Guide) -> list[Part]:
-    """Return the headers and messages in a trace, in order. They are found by their headings."""
+    """Return the headers and messages in a trace, in order. Headers and messages are recognised by their headings."""
     parts = []
     for number, span in enumerate(found.spans):
         name, _, version = span.name.rpartition(" v")

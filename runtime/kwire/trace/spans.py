@@ -29,7 +29,7 @@ MAX_SPANS = 20_000
 earlier spans."""
 
 LEFT_OUT = "left out"
-"""The name of a span that replaces omitted spans. Its value is their number."""
+"""The name of a span that replaces omitted spans. The value of this span is the number of omitted spans."""
 
 
 @dataclass(slots=True)
@@ -63,8 +63,9 @@ class Span:
 class Trace:
     """Spans in byte order without gaps, and the error that ended the trace, if any.
 
-    The bytes of ``data`` after ``end`` were not read. If ``secret`` is true, they are hidden because they may contain
-    a secret. If the definition of a message is unknown, ``unknown`` is the reason why the message was not read.
+    The bytes of ``data`` after ``end`` were not read. If ``secret`` is true, these bytes are hidden because they may
+    contain a secret. If the definition of a message is unknown, ``unknown`` is the reason why the message was not
+    read.
     """
 
     data: bytes = field(repr=False)
@@ -112,7 +113,7 @@ def trace_message(
 ) -> Trace:
     """Return the trace of the message at ``offset`` up to its end or the first error, without raising the error.
 
-    ``whole`` and ``policy`` are as in ``decode``. ``expand``, such as ``expand_records``, turns blocks of records
+    ``whole`` and ``policy`` work as in ``decode``. ``expand``, such as ``expand_records``, turns blocks of records
     into spans. The first span is a heading with the name and version of the message. Only the last ``most`` spans are
     kept, and a span named ``left out`` replaces the rest.
     """

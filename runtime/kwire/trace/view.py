@@ -22,7 +22,8 @@ _TITLES = ("offset", "bytes", "field", "type", "value")
 
 
 def show(found: Trace, note: Note | None = None, *, last: int | None = None) -> str:
-    """Return a trace as text. With ``last``, show only this many lines up to the invalid byte or the end.
+    """Return a trace as text. With ``last``, show only this many lines, which end at the invalid byte or at the end
+    of the trace.
 
     A mark below the line with the invalid byte gives the reason for the error.
     """

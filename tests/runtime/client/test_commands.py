@@ -299,17 +299,20 @@ def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> 
         (("Metadata", "--json", "[]"), "expected an object"),
         (("Metadata", "--json", '{"x": 1}'), "unknown field 'x'"),
         (("Metadata", "--json", "@/no/file"), "No such file"),
-        (("Produce", "--version", "3"), "gets no response if acks is 0"),
+        (("Produce", "--version", "3"), "brokers do not answer requests with acks=0"),
         (("Metadata", "--timeout", "nan"), "above 0, up to 3600, got"),
         (("Metadata", "--max-response", "301"), "above 0, up to 300, got"),
         (("Metadata", "--config", "/no/file"), "No such file"),
-        (("Metadata", "--user", "alice"), "a login needs --mechanism"),
-        (("Metadata", "--password-file", "/no"), "a login needs --mechanism"),
-        (("Metadata", "--token-file", "/no"), "a login needs --mechanism"),
-        (("Metadata", "--mechanism", "PLAIN"), "needs a user and a password"),
+        (("Metadata", "--user", "alice"), "a login requires --mechanism"),
+        (("Metadata", "--password-file", "/no"), "a login requires --mechanism"),
+        (("Metadata", "--token-file", "/no"), "a login requires --mechanism"),
+        (("Metadata", "--mechanism", "PLAIN"), "requires a user name and a password"),
         (("Metadata", "--mechanism", "GSSAPI"), "expected one of PLAIN, SCRAM"),
-        (("Metadata", "--mechanism", "PLAIN", "--user", "alice"), "the password: name a file with --password-file"),
-        (("Metadata", "--mechanism", "PLAIN", "--password-file", "/no"), "needs a user and a password"),
+        (
+            ("Metadata", "--mechanism", "PLAIN", "--user", "alice"),
+            "the login requires a password: use --password-file",
+        ),
+        (("Metadata", "--mechanism", "PLAIN", "--password-file", "/no"), "requires a user name and a password"),
         (("Metadata", "--mechanism", "OAUTHBEARER"), "needs a token"),
         (("Metadata", "--ca", "/no/ca.pem"), "/no/ca.pem cannot be read"),
         (("Metadata", "--protocol", "json"), "json is not a generated package"),
@@ -541,7 +544,7 @@ def test_a_password_is_asked_for_on_a_terminal(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("kwire.command.connecting.getpass", lambda prompt: f"answer to {prompt!r}")
     login = security(options("--mechanism", "PLAIN", "--user", "al\x1bice")).sasl
     assert login
-    assert login.password == r"answer to 'password of al\\u001bice: '"
+    assert login.password == r"answer to 'password for al\\u001bice: '"
 
 
 def test_options_go_before_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,10 +103,10 @@ def test_a_login_with_a_token() -> None:
     [
         ({"security.protocol": "TLS"}, "security.protocol: expected one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
         ({"security.protocol": "SASL_PLAINTEXT"}, "SASL mechanism 'GSSAPI': expected one of PLAIN, SCRAM-SHA-256, "),
-        ({**LOGIN, "sasl.jaas.config": ""}, "sasl.jaas.config needs a username and a password"),
+        ({**LOGIN, "sasl.jaas.config": ""}, "sasl.jaas.config must contain a username and a password"),
         ({**LOGIN, "sasl.jaas.config": "x required username=a password=;"}, 'expected MODULE required name="value"'),
         ({**LOGIN, "sasl.jaas.config": SCRAM * 2}, 'expected MODULE required name="value"'),
-        ({**LOGIN, "sasl.jaas.config": "x required username='' password='';"}, "needs a user and a password"),
+        ({**LOGIN, "sasl.jaas.config": "x required username='' password='';"}, "requires a user name and a password"),
         (
             {"security.protocol": "ssl", "ssl.truststore.type": "JKS"},
             "ssl.truststore.type is JKS: only PEM .* keytool",

@@ -105,12 +105,12 @@ def test_topics_are_known_by_their_usual_names(topic: str, kind: str) -> None:
     [
         (CONFIGS, None, b"{}", "the record has no key"),
         (CONFIGS, b"\xff", b"{}", "byte 0 of 1: not UTF-8"),
-        (CONFIGS, b"else", b"{}", "unknown record of Kafka Connect's configs"),
-        (CONFIGS, b"session-key-2", b"{}", "unknown record of Kafka Connect's configs"),
+        (CONFIGS, b"else", b"{}", "unknown record type in the configs of Kafka Connect"),
+        (CONFIGS, b"session-key-2", b"{}", "unknown record type in the configs of Kafka Connect"),
         (CONFIGS, b"task-a-0", b'{"properties":', "byte 14 of 14: not JSON, which ends here: expected a value"),
         (OFFSETS, b'["a",', b"{}", "byte 5 of 5: not JSON, which ends here: expected a value"),
         (STATUS, b"status-task-a-0", b"[" * 99, "byte 64 of 99: not JSON: nested more than 64 levels deep"),
-        (STATUS, b"status-task-a-0", b"[" + b" " * 3000, "3001 bytes with too many values to decode them: see the"),
+        (STATUS, b"status-task-a-0", b"[" + b" " * 3000, "3001 bytes contain too many values to decode: increase"),
     ],
 )
 def test_what_is_not_json_is_a_reason(topic: str, key: bytes | None, value: bytes, reason: str) -> None:
@@ -162,7 +162,7 @@ def test_values_of_unknown_records_are_hidden() -> None:
     _, values = trace_record(PROTOCOL, CONFIGS, b"plugin-x", b'{"level":"hunter2"}')
     assert values
     assert "hunter2" not in show(values)
-    assert values.unknown == "unknown record of Kafka Connect's configs"
+    assert values.unknown == "unknown record type in the configs of Kafka Connect"
 
 
 def test_a_key_that_is_no_text_is_shown() -> None:

@@ -298,7 +298,7 @@ def test_zeros_with_something_behind_them_are_damage(segment: LogSegment) -> Non
     with segment.path.open("ab") as file:
         file.write(bytes(3_000_000) + b"x")
     size = sum(map(len, batches(20)))
-    with pytest.raises(CorruptRecordError, match="a batch of size 0: the minimum is 14") as caught:
+    with pytest.raises(CorruptRecordError, match="the batch size is 0: expected at least 14") as caught:
         list(segment.batches())
     assert (caught.value.position, caught.value.offset) == (size, size + 8)
 
@@ -384,10 +384,10 @@ def test_the_limit_of_decompression_and_the_policy_can_be_chosen(folder: Path) -
     ("size", "magic", "reason"),
     [
         (13, 0, "the batch size is 13: expected 14 to 104857588"),
-        (14, 2, "a batch of size 14: the minimum is 49"),
-        (48, 2, "a batch of size 48: the minimum is 49"),
+        (14, 2, "the batch size is 14: expected at least 49"),
+        (48, 2, "the batch size is 48: expected at least 49"),
         (14, 7, "unknown magic 7"),
-        (21, 1, "a batch of size 21: the minimum is 22"),
+        (21, 1, "the batch size is 21: expected at least 22"),
     ],
 )
 def test_a_batch_that_is_too_small_is_told_the_minimum_of_its_format(
@@ -588,7 +588,7 @@ def test_memory_does_not_grow_with_the_damage(folder: Path) -> None:
         errors.extend(reader.errors)
 
     assert peak(read) < 4 * window.WINDOW < path.stat().st_size
-    assert [(error.position, error.reason) for error in errors] == [(0, "a batch of size -1: the minimum is 14")]
+    assert [(error.position, error.reason) for error in errors] == [(0, "the batch size is -1: expected at least 14")]
 
 
 # Any segment, compared with a plain account of its batches

@@ -217,7 +217,7 @@ LIES = {
             ("short value", lying(23 + shift, 1, magic), "", 28, "2 trailing bytes after the value"),
             ("no value", lying(18 + shift, 6, magic), "value", 28, "beyond the end of the message"),
             ("set in a set", inner(inner(b"", magic), magic), "records[1].attributes", 26, "a compressed message"),
-            ("no messages", wrapped(0, b"", magic=magic), "records", 26, "a compressed message without messages"),
+            ("no messages", wrapped(0, b"", magic=magic), "records", 26, "the compressed message contains"),
             ("cut", inner(by_hand(1, b"a", magic=magic)[:-3], magic), "records[1]", 26, "a message of {size} bytes"),
             ("negative", inner(sized(-1, magic), magic), "records[1]", 26, "a message of 11 bytes, but {size}"),
             ("small", inner(sized(13, magic), magic), "records[1]", 26, "a message of 25 bytes, but {size}"),

@@ -166,7 +166,7 @@ def test_a_size_that_is_less_than_the_header(magic: int, least: int) -> None:
         assert [batch.position for batch in reader] == [12 + size]
         (error,) = reader.errors
         assert isinstance(error, CorruptRecordError)
-        assert (error.reason, error.data) == (f"a batch of size {size}: the minimum is {least}", bad)
+        assert (error.reason, error.data) == (f"the batch size is {size}: expected at least {least}", bad)
 
 
 def test_a_bad_batch_can_be_skipped() -> None:
@@ -215,12 +215,12 @@ def record(body: bytes, size: int | None = None) -> bytes:
 @pytest.mark.parametrize(
     ("payload", "count", "path", "at", "reason"),
     [
-        (b"", 1, "records[0]", 0, "the header counts 1 records, but there are only 0"),
-        (record(b"\0\0\0\1\1\0"), 2, "records[1]", 7, "the header counts 2 records, but there are only 1"),
-        (record(b"\0\0\0\1\1\0"), 0, "records", 0, "7 trailing bytes after the 0 records that the header counts"),
+        (b"", 1, "records[0]", 0, "the header declares 1 records, but there are only 0"),
+        (record(b"\0\0\0\1\1\0"), 2, "records[1]", 7, "the header declares 2 records, but there are only 1"),
+        (record(b"\0\0\0\1\1\0"), 0, "records", 0, "7 trailing bytes after the 0 records that the header declares"),
         (record(b"\0\0\0\1\1\0") + b"\0\0", 1, "records", 7, "2 trailing bytes after the 1 records"),
-        (record(b"\0\0\0\1\1\0"), -1, "records", 0, "the header counts -1 records"),
-        (b"", -1, "records", 0, "the header counts -1 records"),
+        (record(b"\0\0\0\1\1\0"), -1, "records", 0, "the header declares -1 records"),
+        (b"", -1, "records", 0, "the header declares -1 records"),
         (
             record(b"\0\0\0\1\1\0", 5),
             1,
@@ -245,8 +245,14 @@ def record(body: bytes, size: int | None = None) -> bytes:
         (record(b"\0\0\0\1\1\2\1\0"), 1, "records[0].headers[0].key", 7, "invalid length -1"),
         (record(b"\0\0\0\1\1\2\0\x06a", 11), 1, "records[0].length", 0, "length 11, but 9 bytes are left"),
         (record(b"\0\0\0\1\1\2\4a"), 1, "records[0].headers[0].key", 7, "length 2, but 1 bytes are left"),
-        (record(b"\0\0\0\1\1\x04\0\0"), 1, "records[0].headers[1].key", 9, "1 bytes are needed, 0 are left"),
-        (record(b"\0\x80"), 1, "records[0].timestamp", 3, "1 bytes are needed, 0 are left"),
+        (
+            record(b"\0\0\0\1\1\x04\0\0"),
+            1,
+            "records[0].headers[1].key",
+            9,
+            "expected 1 more bytes, but only 0 are left",
+        ),
+        (record(b"\0\x80"), 1, "records[0].timestamp", 3, "expected 1 more bytes, but only 0 are left"),
         (b"\xfe\xff\xff\xff\x0f\0", 1, "records[0].length", 0, "length 2147483647, but 1 bytes are left"),
         (b"\x80\x80\x80\x80\x80\0", 1, "records[0].length", 0, "this varint has more than 5 bytes"),
     ],
@@ -336,9 +342,9 @@ def test_a_small_batch_cannot_make_millions_of_headers() -> None:
     half = MAX_OBJECTS // 2
     assert len(around(compress(4, headers(MAX_OBJECTS)), codec=4)) < 1000
     error = refused(around(headers(MAX_OBJECTS)), RecordsLimitError)
-    assert error.reason.endswith(f"headers, the limit is {MAX_OBJECTS} records and headers")
+    assert error.reason.endswith(f"headers, but the limit is {MAX_OBJECTS} records and headers")
     (batch,) = read_batches(around(headers(half) * 2, 2))
-    with pytest.raises(RecordsLimitError, match=f"headers, the limit is {MAX_OBJECTS} records and headers"):
+    with pytest.raises(RecordsLimitError, match=f"headers, but the limit is {MAX_OBJECTS} records and headers"):
         batch.records()
     assert sum(1 for _ in batch) == 2
     (batch,) = read_batches(around(headers(MAX_OBJECTS - 1)))
