@@ -258,7 +258,7 @@ static inline PyObject *KwireOps_Turned(PyObject *rows, int64_t offset, int64_t 
     Py_ssize_t length = writer->len;
     int known = size == 1 || size == 2 || size == 4 || size == 8;
     if (unlikely(!known || offset < 0 || offset > stride - size || length % stride)) {
-        PyErr_SetString(PyExc_ValueError, "numbers are not in the rows");
+        PyErr_SetString(PyExc_ValueError, "the numbers extend beyond the rows");
         return NULL;
     }
     Py_ssize_t count = length / (Py_ssize_t)stride, step = (Py_ssize_t)stride;

@@ -283,7 +283,7 @@ def _read_lz4_header(data: bytes | memoryview, magic: int) -> tuple[int, int, in
 def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
     """Return the one-byte checksum of a frame header.
 
-    For batches with magic 0, Kafka mistakenly includes the frame's magic number (KAFKA-3160). Its readers do not
+    For batches with magic 0, Kafka mistakenly includes the frame's magic number (KAFKA-3160). Kafka's readers do not
     verify the checksum of such batches.
     """
     return bytes([_xxh32(descriptor if magic else _LZ4_MAGIC + descriptor) >> 8 & 0xFF])

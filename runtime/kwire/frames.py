@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_FRAME = 104_857_600
-"""Default of Kafka's ``socket.request.max.bytes`` (100 MiB)."""
+"""Default maximum size of a frame in bytes. It is the default of Kafka's ``socket.request.max.bytes`` (100 MiB)."""
 MAX_DECODED = 2 << 20
-"""The default size, in bytes, above which the pipeline only decodes messages with few values."""
+"""Default size, in bytes, above which messages in captures and logs are decoded only if they contain few values."""
 
 
 def frame(payload: bytes) -> bytes:

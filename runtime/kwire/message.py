@@ -55,7 +55,8 @@ class Message(Struct):
 
     @classmethod
     def header_version(cls, version: int) -> int:
-        """Return the header version for this version. Raise ``LookupError`` if the message never has a header."""
+        """Return the header version for this message version. Raise ``LookupError`` if the message never has a
+        header."""
         if not cls.HEADER_VERSIONS:
             raise LookupError(f"{cls.__name__} has no header")
         # Versions before the first key use the header version of that key.
@@ -104,7 +105,7 @@ class Message(Struct):
         finally:
             if paused:
                 gc.enable()
-        message = None  # not needed while it is decoded again
+        message = None  # frees it before the data is decoded again
         from kwire import interpreter
 
         return interpreter.decode(cls, data, start, version, policy, whole=True)[0]
@@ -129,7 +130,7 @@ class Message(Struct):
         finally:
             if paused:
                 gc.enable()
-        message = None  # not needed while it is decoded again
+        message = None  # frees it before the data is decoded again
         from kwire import interpreter
 
         return interpreter.decode(cls, data, start, version, policy, whole=False)

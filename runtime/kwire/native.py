@@ -1,8 +1,8 @@
 """Lets the same source code run fast, whether it is interpreted or compiled with mypyc.
 
-Type checkers and mypyc read ``native.pyi``, in which the integer names are mypyc's fixed-width types. At run time
-they are plain ``int``, so annotations cost no time. This module does not import ``typing`` or ``mypy_extensions``,
-because importing them would take longer than importing a codec. This module is never compiled.
+Type checkers and mypyc read ``native.pyi``, in which the integer names are mypyc's fixed-width types. At run time,
+these names are plain ``int``, so annotations cost no time. This module does not import ``typing`` or
+``mypy_extensions``, because importing them would take longer than importing a codec. This module is never compiled.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def _constructor(name: str, cls: type[Any], without: tuple[str, ...]) -> Functio
 
 
 class _ClassDoc:
-    """The docstring of a generated class with all fields, created on access. It also exists in compiled modules,
-    which lose the docstrings of the source."""
+    """The docstring of a generated class with all fields, created on access. This docstring also exists in compiled
+    modules, which lose the docstrings of the source."""
 
     __slots__ = ()
 
@@ -91,7 +91,8 @@ class _ClassDoc:
 
 
 class _Signature:
-    """The signature of a native class, created on access. mypyc creates none if a default is a list or a struct."""
+    """The signature of a native class, created on access. mypyc creates no signature if a default is a list or a
+    struct."""
 
     __slots__ = ()
 

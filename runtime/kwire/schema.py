@@ -171,7 +171,8 @@ _ATTRIBUTES: dict[type[Struct], tuple[str, ...]] = {}
 
 
 def attributes(cls: type[Struct]) -> tuple[str, ...]:
-    """Return the names of the attributes that store values. They equal ``__slots__``, which native classes lack."""
+    """Return the names of the attributes that store values. These names equal ``__slots__``, which native classes
+    lack."""
     known = _ATTRIBUTES.get(cls)
     if known is None:
         lazy = [field.name for field in cls.FIELDS if hasattr(cls, f"_{field.name}")]
@@ -258,7 +259,7 @@ _ENUMS: dict[tuple[type[Struct], str], type[ProtocolEnum] | None] = {}
 
 
 def _packages(cls: type) -> Iterator[str]:
-    """Yield the packages that contain a class, innermost first. One of them is the generated package."""
+    """Yield the packages that contain a class, innermost first. One of these packages is the generated package."""
     package = cls.__module__.rpartition(".")[0]
     while package:
         yield package

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     Rule = Callable[[Any], bool]
-    """Returns whether a field is a secret, given the struct to which the rule applies. The struct's fields may be
-    ``None`` if they come later on the wire or could not be read.
+    """A function that returns whether a field is a secret, given the struct to which the rule applies. The struct's
+    fields may be ``None`` if they come later on the wire or could not be read.
     """
 
 METADATA_TOPIC = "__cluster_metadata"

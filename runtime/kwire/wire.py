@@ -2,7 +2,7 @@
 
 Functions read at ``pos`` in ``data`` and return the value, and the new position if it is not obvious. They raise
 ``IndexError``, ``ValueError`` or ``TypeError`` without details, because the caller then decodes again with
-``kwire.interpreter``, which reports the error and its place. A slice past the end is too short and leaves ``pos``
+``kwire.interpreter``, which reports the error and its position. A slice past the end is too short and leaves ``pos``
 after the end, which the next read or the final check detects.
 """
 
@@ -36,7 +36,7 @@ def checked(value: Any) -> Any:
 
 
 def empty_list(count: i64) -> list[Any]:
-    """Return an empty list. In the native build, it has memory for ``count`` elements."""
+    """Return an empty list. In the native build, the list has memory for ``count`` elements."""
     return []
 
 
@@ -217,7 +217,7 @@ def read_tag(data: bytes, pos: i64) -> tuple[i64, i64, i64]:
 
 
 def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64]:
-    """Read a tagged section in which all tags are unknown. Return its fields and its end position."""
+    """Read a tagged section in which all tags are unknown. Return the fields and the end position of the section."""
     count, pos = read_uvarint(data, pos)
     if count < 0:
         give_up()
@@ -234,7 +234,8 @@ def read_tags(data: bytes, pos: i64) -> tuple[tuple[tuple[int, bytes], ...], i64
 
 
 def write_tags(out: BytesWriter, known: list[tuple[int, bytes]], unknown: tuple[tuple[int, bytes], ...]) -> None:
-    """Write a tagged section. Unknown tags must ascend and not be known tags, as in Kafka's RawTaggedFieldWriter."""
+    """Write a tagged section. Unknown tags must ascend and must not be known tags, as in Kafka's
+    RawTaggedFieldWriter."""
     tags = known
     if unknown:
         previous: i64 = -1

@@ -26,11 +26,11 @@ def message_place(
 
 
 def guide_base(url: str) -> str:
-    """Return the URL of a guide with a final ``/``. Raise ``ValueError`` if links must not lead to it."""
+    """Return the URL of a guide with a final ``/``. Raise ``ValueError`` if pages must not link to this URL."""
     parts = urlsplit(url)
     leads = {"http": bool(parts.netloc), "https": bool(parts.netloc), "file": True, "": not url.startswith("//")}
     if "@" in parts.netloc:
-        raise ValueError("a guide address must not contain a user or password, because pages show it")
+        raise ValueError("a guide address must not contain a user or password, because pages show the address")
     if not url or not _URL.fullmatch(url) or not leads.get(parts.scheme, False):
         raise ValueError(
             f"`{url}` is not the address of a folder: use http, https, file or a relative path, "

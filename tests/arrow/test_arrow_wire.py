@@ -364,6 +364,6 @@ def test_numbers_are_taken_from_within_the_rows_only(offset: int, stride: int, s
     """Natively nothing else keeps it from reading elsewhere."""
     rows = BytesWriter()
     rows.write(bytes(range(16)))
-    with pytest.raises(ValueError, match="numbers are not in the rows"):
+    with pytest.raises(ValueError, match="the numbers extend beyond the rows"):
         signed(rows, offset, stride, size)
     assert signed(rows, 4, 8, 4) == bytes((7, 6, 5, 4, 15, 14, 13, 12))

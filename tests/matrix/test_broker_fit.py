@@ -178,7 +178,7 @@ API = {"api_key": 1, "min_version": 0, "max_version": 3}
     ids=repr,
 )
 def test_other_files_are_no_answer(value: Any) -> None:
-    with pytest.raises(ValueError, match="not a broker's answer"):
+    with pytest.raises(ValueError, match="expected the output of kwire broker"):
         BrokerAnswer.from_json(value)
 
 

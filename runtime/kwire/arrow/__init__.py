@@ -7,15 +7,15 @@ A generated package provides the columns of all its messages::
     columns = ARROW["OffsetCommitRequest"]
     columns.schema                                  # pyarrow.Schema: all fields of all versions, with descriptions
     batch = columns.batch(messages, versions)       # decoded messages → pyarrow.RecordBatch
-    columns.messages(batch, versions)               # and back
-    columns.decode(frames, versions).batch          # the same from bytes, without objects
-    columns.select("topics.name").decode(frames, versions)      # only these columns
+    columns.messages(batch, versions)               # pyarrow.RecordBatch → messages
+    columns.decode(frames, versions).batch          # the same batch, directly from bytes
+    columns.select("topics.name").decode(frames, versions)      # decodes only this column
 
 A schema is the union of the message's versions. A column is null if the field does not exist in the message's
 version, because no value was sent. Structs and arrays are nested as in the message. Every struct with a flexible
 version has a column ``unknown_tags`` for tagged fields that are not in the class. A uuid is a string in Kafka's
 format. Fields of type uint16 and uint32 become the next wider signed type. ``read_records`` returns the records of
-batches as columns. This package requires the extra ``arrow``. The rest of kwire does not import it.
+batches as columns. This package requires the extra ``arrow``. The rest of kwire does not import ``kwire.arrow``.
 """
 
 from __future__ import annotations

@@ -55,8 +55,8 @@ def cut(data: pa.Buffer, places: bytes, nulls: bytes = b"", first: int = 0, last
     """Return parts of ``data`` as a binary array, either all parts or the rows from ``first`` to ``last``.
 
     ``places`` contains pairs of start and end (int32) in ascending order, and ``nulls`` contains the numbers of null
-    rows (int64). As offsets of an array, these pairs result in alternating parts and gaps. Selecting the parts copies
-    them only once.
+    rows (int64). Used as the offsets of an array, these pairs result in alternating parts and gaps. Selecting the
+    parts copies them only once.
     """
     valid = valid_rows(nulls, len(places) // 8)
     if last is not None:

@@ -31,7 +31,7 @@ Versions = int | Sequence[int]
 COMPILED = is_native()
 
 AT_ONCE = 1 << 20
-"""Approximate total size, in bytes, of unusual frames that are decoded into objects at a time."""
+"""Approximate total size, in bytes, of unusual frames that are decoded into objects at once."""
 
 K = TypeVar("K")
 
@@ -182,7 +182,7 @@ class Columns:
                 size = 0
 
     def _reader(self, version: int) -> Reader | None:
-        """Return the reader for a version, or ``None`` to decode its frames into objects.
+        """Return the reader for a version, or ``None`` if frames of this version are to be decoded into objects.
 
         Objects are used if ``kwire.columns`` cannot read the version, or if objects are faster, as in an interpreted
         run with all columns.

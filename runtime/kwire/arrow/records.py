@@ -1,4 +1,4 @@
-"""Converting record batches to columns of records, and records in columns to record batches."""
+"""Converting between Kafka's record batches and columns of records."""
 
 from __future__ import annotations
 
@@ -396,10 +396,10 @@ def read_records(
 ) -> RecordReader:
     """Return an iterator over columns of the records in ``data``, the contents of a records field or a log segment.
 
-    ``columns`` names columns of ``RECORDS`` and defaults to all of them. All other columns are skipped without
+    ``columns`` lists names of columns in ``RECORDS``, by default all of them. All other columns are skipped without
     copying their values. The iterator yields a ``pyarrow.RecordBatch`` for about every ``rows`` records. The
-    remaining parameters and errors are as in ``kwire.records.read_batches``. With ``skip``, batches with invalid
-    records are skipped as well. Raise ``UnknownColumnError`` for an unknown column.
+    remaining parameters and errors are the same as in ``kwire.records.read_batches``. With ``skip``, batches with
+    invalid records are skipped as well. Raise ``UnknownColumnError`` for an unknown column.
     """
     names = RECORDS.names if columns is None else columns
     for name in names:
@@ -413,8 +413,8 @@ def read_records(
 def write_records(rows: pa.RecordBatch | pa.Table, **settings: Any) -> bytes:
     """Return the bytes of a Kafka record batch with a record for each row.
 
-    The rows may have the columns ``offset``, ``timestamp``, ``key``, ``value`` and ``headers``. Missing columns
-    default to the values of ``kwire.records.Record``. ``settings`` and errors are as in
+    The rows may have the columns ``offset``, ``timestamp``, ``key``, ``value`` and ``headers``. Missing columns get
+    the default values of ``kwire.records.Record``. ``settings`` and errors are the same as in
     ``kwire.records.encode_batch``.
     """
     names = [name for name in _OF_RECORDS if name in rows.schema.names]

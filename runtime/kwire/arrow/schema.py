@@ -25,8 +25,8 @@ SCALARS: dict[str, pa.DataType] = {kind: pa.type_for_alias(kind) for kind in NUM
 
 
 def list_of(element: pa.DataType) -> pa.ListType:
-    """Return a list type. Elements are never null [KAFKA-WIRE 15]. Their field is named ``element``, as in Spark and
-    Parquet."""
+    """Return a list type. Elements are never null [KAFKA-WIRE 15]. The field of the elements is named ``element``, as
+    in Spark and Parquet."""
     return pa.list_(pa.field("element", element, nullable=False))
 
 

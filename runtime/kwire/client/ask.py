@@ -17,8 +17,8 @@ CONTROLLERS = 2
 async def ask(client: Client) -> BrokerAnswer:
     """Return the API versions and features that a broker supports, and the id and nodes of its cluster.
 
-    The id and nodes come from a Metadata request or, for a controller, which does not support Metadata, from
-    DescribeCluster. If neither is supported, the id is ``None`` and ``nodes`` is empty.
+    The id and nodes come from a Metadata request. For a controller, which does not support Metadata, they come from a
+    DescribeCluster request. If neither request is supported, the id is ``None`` and ``nodes`` is empty.
     """
     announced = client.api_versions
     supported = {feature.name: (feature.min_version, feature.max_version) for feature in announced.supported_features}

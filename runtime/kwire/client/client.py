@@ -251,7 +251,7 @@ class Client:
 
 
 async def _is_http(host: str, port: int) -> bool:
-    """Return whether a silent port belongs to an HTTP server, which waits for a complete line."""
+    """Return whether a port that sends no bytes belongs to an HTTP server, which waits for a complete line."""
     with suppress(OSError):
         async with asyncio.timeout(HTTP_SECONDS):
             reader, writer = await open_connection(host, port)

@@ -13,7 +13,7 @@ megabyte."""
 
 
 def read_small(path: str | Path, most: int = MAX_FILE) -> bytes:
-    """Return the contents of a file or a pipe, which a password manager may provide.
+    """Return the contents of a file, or of a pipe such as one from a password manager.
 
     Raise ``OSError`` if ``path`` is a device or contains more than ``most`` bytes.
     """

@@ -1,4 +1,4 @@
-"""Checking for values of fields that a version replaces, such as topic names, which topic ids replace."""
+"""Checking for values of fields that a version has replaced, such as topic names, which topic ids have replaced."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def check_replaced(message: Message, version: int) -> None:
     """Raise ``EncodeError`` if encoding in ``version`` would drop a value whose replacement is not set.
 
-    A dropped field is replaced by the fields of its struct that were added in the version after its last version.
-    Because the field is ignorable, encoding would not fail, and the peer would see the defaults of the replacements.
+    The replacements of a dropped field are the fields of the same struct that were added in the version after the
+    last version with the dropped field. Because the field is ignorable, encoding would not fail, and the peer would
+    see the defaults of the replacements.
     """
     for path, field, others in _lost(message, valid_version(type(message), version), ""):
         reason = f"version {version} drops this field: set {' or '.join(other.name for other in others)} instead"

@@ -15,8 +15,8 @@ from kwire.client.errors import AuthenticationError, SecurityError
 from kwire.client.files import read_small
 
 Conversation = Generator[bytes, bytes, None]
-"""A generator that yields the tokens to send and receives the answers. It ends once the server has proved its
-identity."""
+"""A generator that yields the tokens to send and receives the answers. The generator ends once the login has
+succeeded."""
 
 HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 MECHANISMS = ("PLAIN", *HASHES, "OAUTHBEARER")

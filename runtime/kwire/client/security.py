@@ -87,7 +87,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def read_properties(path: str | Path) -> dict[str, str]:
-    """Return the settings in a Java properties file, which is encoded in ISO 8859-1 and may have escapes and
+    """Return the settings in a Java properties file, which is encoded in ISO 8859-1 and may contain escapes and
     continued lines."""
     properties, continued = {}, ""
     for line in [*re.split(r"\r\n|\r|\n", read_small(path).decode("latin-1")), ""]:
@@ -178,7 +178,7 @@ def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
         token_file = token_file or (unquote(url.path) if url.scheme == "file" else None)
         if not token_file:
             raise SecurityError(
-                "OAUTHBEARER: kwire does not request tokens from a server. Save a token to a file and pass the name of the file"
+                "OAUTHBEARER: kwire does not request tokens from a server. Save a token to a file and pass its name"
             )
         prefix = "extension_"
         extensions = {name.removeprefix(prefix): text for name, text in jaas.items() if name.startswith(prefix)}
@@ -192,7 +192,7 @@ def _sasl(properties: Mapping[str, str], token_file: str | Path | None) -> Sasl:
 
 
 def _jaas(text: str) -> dict[str, str]:
-    """Return the options of ``sasl.jaas.config``: ``MODULE required name="value" …;``."""
+    """Return the options in ``sasl.jaas.config``, which has the form ``MODULE required name="value" …;``."""
     found = _JAAS.fullmatch(text)
     if text and found is None:
         raise SecurityError('sasl.jaas.config: expected MODULE required name="value" …;')

@@ -1,5 +1,5 @@
 """Converting wire bytes to column buffers without an object for each value.
 
-The package contains only loops over bytes, which run interpreted or compiled by mypyc. ``kwire.arrow`` turns their
+The package contains only loops over bytes, which run interpreted or compiled by mypyc. ``kwire.arrow`` turns the
 buffers into Arrow arrays.
 """

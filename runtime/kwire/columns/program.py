@@ -112,7 +112,7 @@ class UnsuitableError(Exception):
 
 class Program:
     """The program for messages of one version, and the columns of each field. Raises ``UnsuitableError`` if no
-    program can read them."""
+    program can read these messages."""
 
     __slots__ = ("code", "columns", "ends", "entry", "place")
 
@@ -143,7 +143,7 @@ class _Maker:
         self.ends: list[int] = []
 
     def take(self, count: int) -> int:
-        """Reserve ``count`` new columns and return the first."""
+        """Reserve ``count`` new columns and return the number of the first column."""
         self.columns += count
         if self.columns > MAX_COLUMNS:
             raise UnsuitableError

@@ -51,7 +51,7 @@ def turned(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
     their own operation."""
     data = rows.getvalue()
     if size not in (1, 2, 4, 8) or offset < 0 or offset + size > stride or len(data) % stride:
-        raise ValueError("numbers are not in the rows")
+        raise ValueError("the numbers extend beyond the rows")
     out = bytearray(len(data) // stride * size)
     for index in range(size):
         out[index::size] = data[offset + size - 1 - index :: stride]

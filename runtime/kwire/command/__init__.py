@@ -3,8 +3,8 @@
 Other packages add commands through entry points in the group ``kwire.commands``. For example, the commands of
 ``kwire_inspect`` require the extra ``inspect``.
 
-The commands in this package exit with 0 on success, 1 if the bytes cannot be decoded, and 2 for usage errors. They
-exit with 3 if an API or version is too new, or if a broker does not answer or refuses the login.
+The commands in this package exit with 0 on success, 1 if the bytes cannot be decoded, and 2 for usage errors. The
+exit code is 3 if an API or version is too new, or if a broker does not answer or refuses the login.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def json_option(what: str) -> Callable[[Function], Function]:
 
 
 def read_json(text: str) -> Any:
-    """Return the parsed JSON given by ``text``: JSON itself, ``@FILE``, or ``-`` for standard input."""
+    """Return the parsed JSON. ``text`` is the JSON itself, ``@FILE`` for a file, or ``-`` for standard input."""
     from kwire.client.files import read_small
 
     if text == "-":

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 MAX_TRIED = 1 << 20
 """Maximum size, in bytes, of a payload that is tried as a response of every API."""
 MAX_NAMED = 6
-"""Maximum number of APIs named in a hint. A short payload fits many of them."""
+"""Maximum number of APIs named in a hint. A short payload fits many APIs."""
 
 _CAPTURE = "a packet capture", "use kwire tables"
 _COMPRESSED = "decompress it, or pass it to kwire tables if it is a capture or a log"
@@ -55,7 +55,7 @@ def other_file(data: bytes) -> str:
 def responses(protocol: MessageRegistry, payload: bytes) -> str:
     """Return a hint on how to decode ``payload`` as a response of the APIs that it fits completely.
 
-    Return an empty string if it does not fit any API.
+    Return an empty string if ``payload`` does not fit any API.
     """
     found = list(_fitting(protocol, payload)) if len(payload) <= MAX_TRIED else []
     if not found:

@@ -107,8 +107,8 @@ class ClientConnection(_End):
     def negotiate(self, response: Message) -> None:
         """Set the server's versions from an ApiVersionsResponse.
 
-        A response with error 35 lists only the versions of ApiVersions. Send the request again in one of them, or in
-        version 0 if the list is empty, as in brokers before Kafka 2.4 [KAFKA-WIRE 6].
+        A response with error 35 lists only the versions of ApiVersions. Send the request again in one of these
+        versions, or in version 0 if the list is empty, as it is from brokers before Kafka 2.4 [KAFKA-WIRE 6].
         """
         api_versions: Any = response
         self.ranges = {key.api_key: range(key.min_version, key.max_version + 1) for key in api_versions.api_keys}
@@ -255,7 +255,7 @@ class ServerConnection(_End):
         """Return the bytes of a response with an already encoded body.
 
         To forward a response with its own header, pass everything after the correlation id as
-        ``body=response.data[4:]``. Raise ``EncodeError`` if ``request`` is too short to have a correlation id.
+        ``body=response.data[4:]``. Raise ``EncodeError`` if ``request`` is too short to contain a correlation id.
         """
         if len(request.data) < 8:
             raise EncodeError(f"a request of {len(request.data)} bytes has no correlation id")

@@ -164,7 +164,7 @@ class RequestEvent(FrameEvent):
 
 @dataclass(slots=True, repr=False, init=False)
 class ResponseEvent(FrameEvent):
-    """A response with its ``request``, which is a request event or an undecodable request.
+    """A response and its ``request``, which is a request event or an undecodable request.
 
     ``version`` is the version of the body, which is 0 if the server does not know the version of an ApiVersions
     request [KAFKA-WIRE 6]. ``inner`` is the response inside an Envelope.

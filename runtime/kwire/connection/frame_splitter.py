@@ -1,8 +1,9 @@
 """Splitting one direction of a connection into frames.
 
-A frame consists of a four-byte size and a payload of this size. The start of a frame is not marked. After joining a
-stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``). Decisions depend
-only on the bytes. How the bytes are split on arrival changes neither a decision nor the byte after which it is made.
+A frame consists of a four-byte size and a payload of this size. Nothing in the stream marks the start of a frame.
+After joining a stream in the middle or losing bytes, the splitter has to search for the next frame (``search.py``).
+Decisions depend only on the bytes. How the bytes are split on arrival changes neither a decision nor the byte after
+which it is made.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 class JsonFormError(FieldError):
     """Raised for a value that cannot be converted to or from JSON for a message and version.
 
-    ``path`` locates the value by JSON names, such as ``topics[3].partitions[0].records``. It is
-    empty for the whole message.
+    ``path`` locates the value by JSON names, such as ``topics[3].partitions[0].records``. The path is empty for the
+    whole message.
     """
 
 

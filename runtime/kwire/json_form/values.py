@@ -22,7 +22,8 @@ NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """Kafka's spellings of numbers that JSON cannot represent."""
 
 UUID = r"^[A-Za-z0-9_-]{21}[AQgw](?![\s\S])"
-"""The pattern of a uuid. It ends with ``(?![\\s\\S])``, because ``$`` allows a line break in some dialects."""
+"""The pattern of a uuid. The pattern ends with ``(?![\\s\\S])``, because ``$`` allows a line break in some
+dialects."""
 
 _match_uuid = re.compile(UUID).match
 

@@ -90,8 +90,8 @@ def internal_records(
 
 
 def read_producer_snapshot(protocol: MessageRegistry, path: str | Path, *, verify: bool = True) -> Message:
-    """Return the ProducerSnapshot message in a file. Raise ``DecodeError`` if it is invalid or its version is
-    unknown.
+    """Return the ProducerSnapshot message in a file. Raise ``DecodeError`` if the message is invalid or its version
+    is unknown.
 
     Brokers save ``.snapshot`` files for each partition, so that they do not have to read the whole log after a
     restart. ``verify`` says whether to verify the CRC-32C of the file.

@@ -1,6 +1,6 @@
 """Decoding the messages of classic group members, which are embedded in requests, responses and records of groups.
 
-Brokers do not interpret these bytes. For the protocol type ``consumer``, they consist of an int16 version and a
+Brokers do not interpret these bytes. For the protocol type ``consumer``, the bytes consist of an int16 version and a
 ConsumerProtocolSubscription or ConsumerProtocolAssignment [KAFKA-WIRE 40]. For ``connect``, they consist of an int16
 version and a ConnectMemberMetadata or ConnectMemberAssignment [KIP-415]. The user data of a subscription depends on
 the assignor.
@@ -94,12 +94,12 @@ def decode_user_data(protocol: MessageRegistry, assignor: str, data: bytes, poli
 
 
 def decode_subscription(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """Return the ConsumerProtocolSubscription in ``data``. Raise ``DecodeError`` if it is invalid."""
+    """Return the ConsumerProtocolSubscription in ``data``. Raise ``DecodeError`` if ``data`` is invalid."""
     return _decode(protocol, SUBSCRIPTION, data, policy)[1]
 
 
 def decode_assignment(protocol: MessageRegistry, data: bytes, policy: Policy = STRICT) -> Message:
-    """Return the ConsumerProtocolAssignment in ``data``. Raise ``DecodeError`` if it is invalid."""
+    """Return the ConsumerProtocolAssignment in ``data``. Raise ``DecodeError`` if ``data`` is invalid."""
     return _decode(protocol, ASSIGNMENT, data, policy)[1]
 
 

@@ -76,7 +76,8 @@ def extents(window: Window, position: int = 0, start: int = 0, skip: Skip | None
 def _entry(window: Window, position: int, start: int) -> int:
     """Return the position of an intact batch at or before ``start``, from which all readers find the same extents.
 
-    Only headers are read. They are trusted if the batches that follow include an intact batch.
+    Only headers are read. The headers are trusted if one of the last ``LOOK_BACK`` batches before ``start`` is
+    intact.
     """
     window.least = BLOCK
     while True:

@@ -6,7 +6,7 @@ consists of the highest timestamp so far (int64) and the relative offset of the 
 Brokers write an entry every few KiB (``log.index.interval.bytes``) and allocate the files in advance, so that zeros
 follow the last entry.
 
-An index entry is only a hint. It is used if it points to a batch with a valid checksum and the indexed offset or
+An index entry is only a hint, which is used if it points to a batch with a valid checksum and the indexed offset or
 time. Otherwise reading starts at the beginning of the file, so that no batch is missed.
 """
 

@@ -52,11 +52,11 @@ class InternalRecord:
     """A record of an internal topic.
 
     ``type`` is the number of the record type, and ``name`` is its name, such as ``OffsetCommit`` or ``TopicRecord``.
-    ``key`` and ``value`` are messages, and ``version`` is the version of the value. Records of Kafka Connect have
-    ``json_key`` and ``json_value`` instead. Parts that cannot be decoded are ``None``, and ``reason`` explains why.
-    For unknown types and versions, ``reason`` does not include record contents, so that records can be grouped by
-    reason. ``raw_key`` and ``raw_value`` are always the original bytes. For control records, ``control`` is true and
-    ``type`` is the control record type.
+    ``key`` and ``value`` are messages, and ``version`` is the version of the value. For records of Kafka Connect,
+    ``json_key`` and ``json_value`` are set instead. Parts that cannot be decoded are ``None``, and ``reason``
+    explains why. For unknown types and versions, ``reason`` does not include record contents, so that records can be
+    grouped by reason. ``raw_key`` and ``raw_value`` are always the original bytes. For control records, ``control``
+    is true and ``type`` is the control record type.
     """
 
     topic: str

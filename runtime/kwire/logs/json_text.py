@@ -1,7 +1,7 @@
 """Reading the JSON in a record, including the position of each value and whether the value is secret.
 
 The reader is a loop over tokens with its own stack. It does not recurse, runs in linear time and does not keep
-values, so hostile text cannot exhaust memory. It accepts JSON in UTF-8, as defined by RFC 8259.
+values, so hostile text cannot exhaust memory. The reader accepts JSON in UTF-8, as defined by RFC 8259.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ _BRACKETS = {b"{": ("object", b"}"), b"[": ("array", b"]")}
 class Node:
     """A value at ``data[content:end]``, or only its opening bracket if ``kind`` is ``object`` or ``array``.
 
-    ``start`` is the position of its name, or of the value if it has no name. ``name`` is truncated to 300 characters.
-    In an array, ``name`` is an index such as ``[0]``. Arrays and objects are not ``secret`` themselves.
+    ``start`` is the position of the name of the value, or of the value itself if it has no name. ``name`` is
+    truncated to 300 characters. In an array, ``name`` is an index such as ``[0]``. Arrays and objects are not
+    ``secret`` themselves.
     """
 
     start: int

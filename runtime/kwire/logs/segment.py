@@ -39,10 +39,11 @@ MAX_ERRORS = 10_000
 class LogSegment:
     """A ``.log`` file, which is opened when its batches are requested.
 
-    ``topic`` and ``partition`` come from the name of its folder. They are ``None`` if the file is not in the folder
-    of a partition. ``state`` is ``delete`` if the partition is being removed, ``future`` if it is being moved to
-    another disk, ``stray`` if it has moved to another broker, and otherwise empty. (The topic may be truncated unless
-    ``state`` is empty.) ``base_offset`` is the number in the file name, a lower bound of all offsets, or ``None``.
+    ``topic`` and ``partition`` come from the name of its folder, or are ``None`` if the file is not in the folder of
+    a partition. ``state`` is ``delete`` if the partition is being removed, ``future`` if it is being moved to another
+    disk, ``stray`` if it has moved to another broker, and otherwise empty. (The topic may be truncated unless
+    ``state`` is empty.) ``base_offset`` is the number in the file name, which is a lower bound of all offsets, or
+    ``None`` for other file names.
     """
 
     __slots__ = ("base_offset", "partition", "path", "state", "topic")

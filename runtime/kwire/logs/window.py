@@ -16,8 +16,8 @@ BLOCK = 1 << 12
 WINDOW = 1 << 22
 """Number of bytes read at a time if whole batches are needed."""
 BUDGET = 1 << 30
-"""Maximum number of bytes checksummed per file in the search for batches. It limits the cost of files full of false
-headers.
+"""Maximum number of bytes checksummed per file in the search for batches. This maximum limits the cost of files full
+of false headers.
 """
 
 HEAD = Struct(">8xi4xB")
@@ -67,7 +67,7 @@ class Window:
         return self._view[at : at + count]
 
     def block(self, position: int, count: int) -> memoryview:
-        """Return all bytes in memory starting at ``position``. They are at least ``count`` bytes unless the file
+        """Return all bytes in memory starting at ``position``, which are at least ``count`` bytes unless the file
         ends."""
         self.read(position, count)
         return self._view[position - self.start :]

@@ -10,7 +10,7 @@ A generated package has a model module for each codec module::
     assert Fetch.from_codec(FetchRequest.decode(data, 13)) == fetch
 
 A model has exactly the fields of one version, which ``model_json_schema()`` describes. This package requires the
-extra ``models``. The rest of kwire does not import it.
+extra ``models``. The rest of kwire does not import ``kwire.models``.
 """
 
 from __future__ import annotations

@@ -116,4 +116,4 @@ SIZE = Annotated[
     BeforeValidator(_whole),
     PlainSerializer(lambda size: size),
 ]
-"""The annotation for the size of records that a log omitted. Its default ``None`` is not a valid input."""
+"""The annotation for the size of records that a log omitted. The default ``None`` is not a valid input."""

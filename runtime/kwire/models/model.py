@@ -30,7 +30,7 @@ from kwire.struct import FieldTags, Struct
 S = TypeVar("S", bound=Struct)
 
 OPTIONAL: Any = None
-"""``None`` with a type that allows it as the default of any attribute."""
+"""``None``, with a type that makes it a valid default for any attribute."""
 
 if TYPE_CHECKING:
     from pydantic.functional_validators import ModelWrapValidatorHandler
@@ -90,7 +90,8 @@ class ModelOf(_Typed[S]):
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """Return a codec object with these values. Raise ``ValueError`` if only the size of records is known."""
+        """Return a codec object with the values of this model. Raise ``ValueError`` if only the size of records is
+        known."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
             if field.is_records and values[field.codec.name] is None:
@@ -104,7 +105,7 @@ class ModelOf(_Typed[S]):
 
     @property
     def unknown_tags(self) -> FieldTags:
-        """Unknown tagged fields of the codec object. Kafka's JSON form cannot represent them."""
+        """The unknown tagged fields of the codec object, which Kafka's JSON form cannot represent."""
         return self._unknown_tags
 
     @unknown_tags.setter
@@ -223,7 +224,7 @@ def _restored(model: type[ModelOf[Any]], version: int, state: dict[Any, Any]) ->
 class VersionModel(ModelOf[S]):
     """Base class for models of one version in the output of ``kwirec emit pydantic``.
 
-    A subclass has ``STRUCT``, ``MESSAGE``, ``VERSION`` and exactly the fields of this version.
+    A subclass defines ``STRUCT``, ``MESSAGE``, ``VERSION`` and exactly the fields of this version.
     """
 
     @classmethod
@@ -241,7 +242,8 @@ class VersionModel(ModelOf[S]):
 
 
 class Models(PerMessage[type[ModelOf[Any]]]):
-    """The models of all messages in a generated package, by name or former name. Each is imported on first use."""
+    """The models of all messages in a generated package, by name or former name. Each model is imported on first
+    use."""
 
     def _load(self, name: str, module: str) -> type[ModelOf[Any]]:
         model: type[ModelOf[Any]] = getattr(import_module(f"{self._package}.models.{module}"), f"{name}Model")

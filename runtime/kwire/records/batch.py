@@ -56,9 +56,9 @@ class Batch:
     ``magic``                                     0, 1 or 2
     ``last_offset``                               offset of the last record when the batch was written
     ``leader_epoch``                              -1 before magic 2
-    ``crc``                                       as stored
-    ``attributes``                                as stored; the properties below decode them
-    ``base_timestamp``, ``max_timestamp``         as stored, in milliseconds since 1970 UTC; -1 for magic 0
+    ``crc``                                       checksum as stored
+    ``attributes``                                bits as stored, which other properties decode
+    ``base_timestamp``, ``max_timestamp``         as stored, in milliseconds since 1970 UTC, or -1 for magic 0
     ``producer_id``, ``producer_epoch``,          -1 if unset
     ``base_sequence``
     ``lenient``                                   whether to ignore bytes that Kafka ignores
@@ -154,7 +154,8 @@ class Batch:
     def base_offset(self) -> int:
         """The offset to which the offsets of the records are relative.
 
-        For a compressed message set, this is the offset of the first record. All records are decoded to find it.
+        For a compressed message set, this is the offset of the first record. All records are decoded to find this
+        offset.
         """
         if self._base_offset is None:
             self._base_offset = self.records()[0].offset
@@ -197,12 +198,12 @@ class Batch:
     @property
     def delete_horizon(self) -> int | None:
         """The time after which tombstones and transaction markers may be removed, in milliseconds since 1970 UTC. Log
-        compaction stores it in the base timestamp [KAFKA-WIRE 43]."""
+        compaction stores this time in the base timestamp [KAFKA-WIRE 43]."""
         return self.base_timestamp if self.magic == 2 and self.attributes & DELETE_HORIZON else None
 
     def sequence(self, record: Record) -> int:
-        """Return the producer's sequence number of a record, or -1 if the batch has no sequence numbers. They wrap to
-        0 after 2³¹ - 1."""
+        """Return the producer's sequence number of a record, or -1 if the batch has no sequence numbers. Sequence
+        numbers wrap to 0 after 2³¹ - 1."""
         if self.base_sequence < 0:
             return -1
         return (self.base_sequence + record.offset - self.base_offset) & 0x7FFFFFFF
@@ -219,13 +220,13 @@ class Batch:
             raise error_in(self, start, "crc", reason, ChecksumError)
 
     def __iter__(self) -> Iterator[Record]:
-        """Return an iterator over the records. It raises ``DecodeError`` at the first invalid record."""
+        """Return an iterator over the records. The iterator raises ``DecodeError`` at the first invalid record."""
         if NATIVE and self.magic == 2:
             return self._one_by_one()
         return chain.from_iterable(self._chunks())
 
     def _one_by_one(self) -> Iterator[Record]:
-        """Yield records one by one in compiled runs. The memory of a dropped record is reused."""
+        """Yield records one by one in compiled runs. The memory of a record that the caller has dropped is reused."""
         data, start, end = self._place()
         pos: i64 = start
         stop: i64 = end

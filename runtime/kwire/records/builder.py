@@ -118,8 +118,8 @@ class BatchBuilder:
         control: bool = False,
         leader_epoch: int = -1,
     ) -> bytes:
-        """Return the bytes of the batch. The settings are as in ``encode_batch``. Records may still be added
-        afterwards."""
+        """Return the bytes of the batch. The settings are the same as for ``encode_batch``. Records may still be
+        added afterwards."""
         if self._count == 0:
             self._begin(-1, -1)
         return seal(

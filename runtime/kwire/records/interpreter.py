@@ -110,8 +110,8 @@ class _Reader:
         return length
 
     def varint(self, field: str, bits: int) -> int:
-        """Return the number in a zigzag-encoded varint of at most five bytes (for 32 ``bits``) or ten (for 64). As in
-        Java, excess high bits are dropped."""
+        """Read a zigzag-encoded varint of at most five bytes (for 32 ``bits``) or ten bytes (for 64), and return its
+        value. As in Java, excess high bits are dropped."""
         self.field = field
         start, value, shift = self.pos, 0, 0
         while True:

@@ -33,7 +33,7 @@ APPEND_TIME: Final = 0x08
 TRANSACTIONAL: Final = 0x10
 CONTROL: Final = 0x20
 DELETE_HORIZON: Final = 0x40
-"""Masks of the attribute bits. Magic 0 and 1 have only the first two."""
+"""Masks of the attribute bits. Magic 0 and 1 use only the first two masks."""
 
 ZSTD: Final = 4
 """The first codec that magic 0 and 1 do not support, equal to ``kwire.compression.Codec.ZSTD``. A separate constant

@@ -27,8 +27,8 @@ MIN_RECORD: Final = 7
 """Minimum size of a record in bytes."""
 
 MAX_OBJECTS: Final = 500_000
-"""Maximum number of records and headers read at once. It limits the memory for a compressed batch of tiny records. An
-uncompressed batch of a mebibyte, the broker's default limit, has room for 150,000 records."""
+"""Maximum number of records and headers read at once. This maximum limits the memory for a compressed batch of tiny
+records. An uncompressed batch of a mebibyte, the broker's default limit, can hold 150,000 records."""
 
 
 @mypyc_attr(acyclic=True, free_list_len=1)

@@ -23,8 +23,9 @@ class BatchReader:
 
     An invalid batch raises a ``RecordsError``. The next call continues after that batch if its size is valid. With
     ``skip``, invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current
-    position in the input. At the end, it is the end of the input, or the start of an incomplete last batch of
-    ``truncated`` bytes. Only a batch with an invalid size ends the iteration before the end of the input.
+    position in the input. After the last batch, ``position`` is the end of the input, or the start of an incomplete
+    last batch of ``truncated`` bytes. Only a batch with an invalid size ends the iteration before the end of the
+    input.
     """
 
     __slots__ = (
@@ -193,8 +194,8 @@ def read_batches(
     are only found when they are decoded. ``BatchReader.with_records`` also skips batches with invalid records.
     Iterating over such a batch raises an error.
 
-    ``position`` is the start of ``data`` in a larger input. It is added to the positions of batches and the offsets
-    of errors. ``limit`` is the maximum size of a decompressed batch in bytes (default
+    ``position`` is the start of ``data`` in a larger input. This value is added to the positions of batches and the
+    offsets of errors. ``limit`` is the maximum size of a decompressed batch in bytes (default
     ``kwire.compression.DEFAULT_LIMIT``).
 
     Only the ``trailing`` setting of ``policy`` applies. With "ignore", bytes that Kafka does not read are ignored.

@@ -59,7 +59,7 @@ class BrokerAnswer:
         int16 = range(-(1 << 15), 1 << 15)
         offered = [row for row in rows if row[1:] != (None, None)]
         if not (offered and type(name) is str and all(type(n) is int and n in int16 for row in offered for n in row)):
-            raise ValueError("not a broker's answer as kwire broker --format json prints it")
+            raise ValueError("expected the output of kwire broker --format json")
         return cls(name=name, apis={key: range(low, high + 1) for key, low, high in offered})
 
 
@@ -93,8 +93,8 @@ class BrokerFit:
     """The known releases closest to a broker, oldest first, and its APIs compared with the newest of them.
 
     ``exact`` is true if the advertised versions are equal, except for unstable versions and APIs that require a
-    plugin. ``listener`` is the type of the listener: ``broker``, ``zkBroker`` or ``controller``. It is empty for
-    releases before 2.8.
+    plugin. ``listener`` is the type of the listener: ``broker``, ``zkBroker`` or ``controller``. The type is empty
+    for releases before 2.8.
     """
 
     releases: tuple[str, ...]

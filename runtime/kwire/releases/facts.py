@@ -24,7 +24,7 @@ class Api:
         accept. They advertise no versions of telemetry APIs unless a plugin for these APIs is configured. Brokers of
         2.7 advertise no versions of the Raft APIs, which they do not serve yet [KAFKA-18659, KIP-714, KAFKA-10492].
     ``deprecated``
-        the accepted versions that the release declares deprecated. Releases before 3.7 declare none. Some of
+        the accepted versions that the release declares deprecated. Releases before 3.7 declare no deprecations. Some of
         these versions were kept after all, and some other versions were removed without prior deprecation.
     ``unstable``
         the versions that are accepted and advertised only if ``unstable.api.versions.enable`` is set
@@ -92,7 +92,7 @@ class Release:
 
 
 def format_range(versions: range) -> str:
-    """Return a range as text: ``3-11`` for ``range(3, 12)``, ``none`` for an empty range."""
+    """Return a range as text, such as ``3-11`` for ``range(3, 12)`` and ``none`` for an empty range."""
     if not versions:
         return "none"
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"

@@ -9,10 +9,10 @@ The schema determines the relation of version a to version b in a conversion. Th
 ``lossy``
     every value can be written, but ignorable fields that b lacks are dropped
 ``inconvertible``
-    some values cannot be written, because they set non-ignorable fields that b lacks, or have null in fields that
+    some values cannot be written, because they set non-ignorable fields that b lacks, or contain null in fields that
     must not be null in b. All other values can be written without the ignorable fields that b lacks.
 
-The matrix ignores unknown tagged fields. They can only be written in flexible versions.
+The matrix ignores unknown tagged fields, which can only be written in flexible versions.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ class Choice:
 
 
 class Negotiation(Mapping[int, Choice]):
-    """The choices by API key.
+    """The choices for all APIs, by API key.
 
     Raises ``kwire.errors.UnknownApiError`` for an unknown key. ``blind`` is true for brokers before 0.10.0, which do
     not report their versions. A client makes these choices only if it is configured with the broker's release.

@@ -15,8 +15,8 @@ from kwire_rules import API_VERSIONS
 
 Row = tuple[str, str, str, str, str, str, str, str]
 """The first and last release, the API name, the accepted, advertised, deprecated and unstable versions, and the
-listeners, all as text. Accepted versions include unstable versions. If the advertised versions are empty, they equal
-the accepted versions."""
+listeners, all as text. Accepted versions include unstable versions. An empty text for the advertised versions means
+that they equal the accepted versions."""
 
 
 class Releases(Mapping[str, Release]):

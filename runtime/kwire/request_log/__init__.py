@@ -8,8 +8,8 @@
             print(line.header.client_id, line.remote, line.header.api_name, line.header.api_version)
 
 Since Kafka 2.8, a line contains the request and its response as JSON, with the field names of the broker's release.
-``request_message`` and ``response_message`` convert them to codec objects, and ``request_model`` and
-``response_model`` convert them to models. Before Kafka 2.8, the request and response are text in a Java notation that
+``request_message`` and ``response_message`` convert this JSON to codec objects, and ``request_model`` and
+``response_model`` convert it to models. Before Kafka 2.8, the request and response are text in a Java notation that
 omits bytes and quotes, so only error codes and the throttle time can be read. Both forms contain the header,
 connection, times and client.
 """

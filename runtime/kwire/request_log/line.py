@@ -73,10 +73,10 @@ class LoggedHeader:
 class RequestLogLine:
     """A logged request and its response.
 
-    Missing parts are ``None``. ``prefix`` is the text before the logged message. In Kafka's default layout, it
-    consists of the time and level, as in ``[2026-11-21 16:33:41,379] DEBUG``. For JSON layouts, it contains the
-    object's time and level. ``connection`` is the broker's name for the connection, and ``local`` and ``remote`` are
-    the addresses of its ends. ``more`` contains all other parts under the broker's names, such as
+    Missing parts are ``None``. ``prefix`` is the text before the logged message. In Kafka's default layout, the
+    prefix consists of the time and level, as in ``[2026-11-21 16:33:41,379] DEBUG``. For JSON layouts, the prefix
+    contains the object's time and level. ``connection`` is the broker's name for the connection, and ``local`` and
+    ``remote`` are the addresses of its ends. ``more`` contains all other parts under the broker's names, such as
     ``temporaryMemoryBytes``, ``messageConversionsTime`` and parts that later releases add.
 
     Times are in milliseconds. ``response`` is ``None`` if there was no response, as for a Produce request with acks

@@ -136,7 +136,7 @@ def _count(batch: bytes, left: RecordsBudget) -> tuple[int | None, DecodeError |
     """Return the number of records in a batch and the error, if any. The number is ``None`` if the records cannot be
     read.
 
-    Records beyond a limit are not counted. The error's reason is then ``BEYOND``.
+    Records beyond a limit are not counted, and the reason of the error is then ``BEYOND``.
     """
     problem, size = None, min(DEFAULT_LIMIT, left.size)
     for verify in (True, False):

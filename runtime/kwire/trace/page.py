@@ -1,7 +1,7 @@
 """Rendering traces as a self-contained HTML page that highlights corresponding bytes and fields.
 
 Text comes from the wire and is untrusted. Invisible characters are replaced, and the text is escaped. The
-Content-Security-Policy only allows the page's script and style sheet, both by hash.
+Content-Security-Policy only allows the page's script and style sheet, which it identifies by their hashes.
 """
 
 from __future__ import annotations

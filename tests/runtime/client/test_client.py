@@ -606,8 +606,8 @@ def test_the_addresses_of_a_host_are_tried_in_turn(monkeypatch: pytest.MonkeyPat
         (
             lambda request: None,
             BrokerError,
-            "B: closed the connection instead of answering Metadata. A broker does this if it does not support the version "
-            "or requires a login",
+            "B: closed the connection instead of answering Metadata. A broker does this if it does not support the "
+            "version or requires a login",
         ),
         (lambda request: b"\0", BrokerError, "B: Metadata: no answer within 0.5 s"),
         (
