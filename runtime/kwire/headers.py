@@ -1,6 +1,6 @@
 """Request and response headers, which precede the bodies of requests and responses.
 
-Headers are messages, so ``encode``, ``decode_from``, policies and errors work as usual. They are not generated,
+Headers are messages, so ``encode``, ``decode_from``, policies and errors work as usual. Headers are not generated,
 because the runtime uses them before it knows a generated package. Packages re-export these classes. The API key and
 version of a request are read first and determine its header version [KAFKA-WIRE 5]. ``Message.header_version``
 returns the header version for each message version, including Kafka's exceptions.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from _collections_abc import Mapping  # collections.abc imports all of collections, see docs/decisions/codecs.md
+from _collections_abc import Mapping  # collections.abc imports all of collections (see docs/decisions/codecs.md)
 
 from kwire.errors import UnknownMessageError
 

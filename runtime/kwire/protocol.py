@@ -37,7 +37,7 @@ MAX_HEADER = 1 << 16
 """Maximum size of a header in bytes. A client id has up to 32767 bytes, and tagged fields use 25 times their size in
 memory."""
 
-TAKE_IN = "to support a newer release, update kwire (make update), or generate a package and name it with --protocol"
+TAKE_IN = "to support a newer release, update kwire (make update), or generate a package and pass it with --protocol"
 """Advice on versions for which ``MessageRegistry.unknown`` returns a reason."""
 
 

@@ -78,8 +78,8 @@ def _is_sensitive(config: str) -> bool:
 
 
 _KNOWN: dict[str, bool] = {}
-"""A cache of config names. It is a plain dictionary, because importing ``functools`` would take longer than importing
-a codec."""
+"""A cache of config names. A plain dictionary is used, because importing ``functools`` would take longer than
+importing a codec."""
 
 MAX_KNOWN = 1024
 
@@ -136,11 +136,11 @@ SECRETS: Mapping[str, Mapping[str, Rule]] = {
     "RequestHeader": {},
     "ResponseHeader": {},
 }
-"""Fields that are or may be secrets, by message. A path starts at the struct to which the rule applies. This is the
-message itself, unless the path begins with the class name of another struct. ``kwire.redaction`` redacts the
-contents of an Envelope, and all other code hides them. Headers are listed because the bytes after an unreadable
-header may contain secrets. Unknown tagged fields are secrets in all structs of these messages, except in Fetch
-responses about other topics.
+"""Fields that are or may be secrets, by message. A path starts at the struct to which the rule applies, which is the
+message itself unless the path begins with the class name of another struct. ``kwire.redaction`` redacts the contents
+of an Envelope, and all other code hides them. Headers are listed because the bytes after an unreadable header may
+contain secrets. Unknown tagged fields are secrets in all structs of these messages, except in Fetch responses about
+other topics.
 """
 
 

@@ -6,7 +6,7 @@ import binascii
 
 
 class Uuid(bytes):
-    """A uuid of 16 bytes. It equals plain ``bytes`` with the same contents, and can be used in their place.
+    """A uuid of 16 bytes. A ``Uuid`` equals plain ``bytes`` with the same contents, and can be used in their place.
 
     ``str`` returns the notation of Kafka's tools and logs, which is URL-safe base64 without padding, and ``parse``
     reads it. Throughout the protocol, the zero uuid ``ZERO_UUID`` means "none".

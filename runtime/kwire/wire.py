@@ -1,7 +1,7 @@
 """Primitives that emitted codecs call for the parts of reading and writing that are not worth inlining.
 
-Functions read at ``pos`` in ``data`` and return the value, and the new position if it is not obvious. They raise
-``IndexError``, ``ValueError`` or ``TypeError`` without details, because the caller then decodes again with
+Functions read at ``pos`` in ``data`` and return the value, and the new position if it is not obvious. On failure,
+they raise ``IndexError``, ``ValueError`` or ``TypeError`` without details, because the caller then decodes again with
 ``kwire.interpreter``, which reports the error and its position. A slice past the end is too short and leaves ``pos``
 after the end, which the next read or the final check detects.
 """

@@ -179,7 +179,7 @@ def test_the_last_of_several_frames_may_be_cut_off(run: Any) -> None:
         result = run("--frame", data[:-cut].hex())
         assert (result.code, result.out.count("^^")) == (1, 1)
         assert f"frame at byte {len(data) // 2}:" in result.out
-    assert "a frame needs at least 4 bytes" in result.err
+    assert "a frame must have at least 4 bytes" in result.err
 
 
 def test_a_frame_may_be_empty(run: Any) -> None:

@@ -166,7 +166,7 @@ def test_no_response_is_none() -> None:
     [
         (SINCE_1_0[:60], "ends before"),
         (SINCE_1_0[:200], "ends before"),
-        (SINCE_1_0.partition("responseQueueTime")[0], "ends within the times"),
+        (SINCE_1_0.partition("responseQueueTime")[0], "ends in the middle of the times"),
         (SINCE_1_0.replace("PRODUCE", "PRODUCT"), "unknown API PRODUCT"),
         (AT_0_9[0].replace("Version", "Virsion"), "lacks the API or the version"),
         (SINCE_1_0[:60] + SINCE_1_0, "the line is cut off, and another line follows it"),

@@ -106,7 +106,7 @@ def _or_default(default: Struct, write: Write) -> Write:
     one = write([default])
 
     def written(values: Sequence[Struct | None]) -> pa.Array:
-        if any(values):  # a struct is always true
+        if any(values):  # a struct is always truthy
             return write([default if value is None else value for value in values])
         return one.take(_numbers(pa.int32(), "i", [0] * len(values)))
 

@@ -129,7 +129,7 @@ class RecordColumns:
                     size, pos = read_long_varint(data, pos - 2, 28)
             stop: i64 = pos + (size >> 1)
 
-            # One byte of attributes, all unused.
+            # Skip the byte of attributes, which records do not use.
             time: i64 = data[pos + 1]
             pos += 2
             if time > 127:

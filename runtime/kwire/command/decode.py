@@ -287,7 +287,7 @@ def _payloads(data: bytes, framed: bool | None, trace_payload: Callable[[bytes],
         yield "", trace_payload(data)
         return
     if len(data) < 4:
-        raise ValueError("a frame needs at least 4 bytes")
+        raise ValueError("a frame must have at least 4 bytes")
     start = 0
     for frame in _frames(data):
         several = len(frame) < len(data)
@@ -311,5 +311,5 @@ def _is_whole(frame: bytes) -> bool:
 
 def _trace_frame(frame: bytes, trace_payload: Callable[[bytes], Trace]) -> Trace:
     if len(frame) < 4:
-        return Trace(frame, [], DecodeError("a frame needs at least 4 bytes", data=frame))
+        return Trace(frame, [], DecodeError("a frame must have at least 4 bytes", data=frame))
     return trace_frame(frame, trace_payload(frame[4:]))

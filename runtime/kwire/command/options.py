@@ -48,7 +48,7 @@ def format_option(*formats: str) -> Callable[[Function], Function]:
 def number_option(
     name: str, metavar: str, default: int, most: int, kind: type[float], help: str, unit: int = 1
 ) -> Callable[[Function], Function]:
-    """Return an option for a number above 0 and up to ``most``. The number is multiplied by ``unit``."""
+    """Return an option for a number above 0 and at most ``most``. The number is multiplied by ``unit``."""
 
     def parsed(context: click.Context, parameter: click.Parameter, text: str) -> float:
         try:

@@ -150,8 +150,8 @@ class InFlightRequests:
 class ConnectionDecoder:
     """Decodes one TCP connection between a client and a Kafka server.
 
-    Feed the decoder the bytes of both directions in the order in which they were seen, in pieces of any size. It
-    accepts any bytes. Every byte becomes part of an event or is buffered until more bytes arrive.
+    Feed the decoder the bytes of both directions in the order in which they were seen, in pieces of any size. Any
+    bytes are accepted. Every byte becomes part of an event or is buffered until more bytes arrive.
 
     With ``start="beginning"``, the first byte fed is the first byte of the connection. The decoder reports
     ``NotKafka`` if the first bytes cannot start a Kafka connection. With ``"unknown"``, the decoder searches for the
@@ -309,7 +309,7 @@ class ConnectionDecoder:
         if frame.kind == TOKEN:
             return [sasl_token(frame)]
         if frame.intact < 4:
-            return [undecodable(frame, "its correlation id was not seen")]
+            return [undecodable(frame, "the correlation id was not seen")]
         correlation_id = read_i32_be(frame.data, 0)
         if correlation_id not in self._in_flight:
             header = ResponseHeader(correlation_id=correlation_id)

@@ -38,7 +38,7 @@ PRODUCE: Final = "Produce"
 SASL_HANDSHAKE: Final = "SaslHandshake"
 ENVELOPE: Final = "Envelope"
 API_VERSIONS: Final = "ApiVersions"
-"""APIs with special rules. They are recognised by name, because their keys have other meanings in other protocols."""
+"""APIs with special rules, which are recognised by name because their keys have other meanings in other protocols."""
 REQUEST_START: Final = Struct(">hhi")
 """The start of every request header: API key, version and correlation id."""
 

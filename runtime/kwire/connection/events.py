@@ -142,8 +142,8 @@ class RequestEvent(FrameEvent):
     def software(self) -> tuple[str, str]:
         """The name and version of the client software from an ApiVersions request, or empty strings [KIP-511].
 
-        The name and version are the first fields of every flexible version. If ``message`` is ``None``, they are read
-        from ``data``. They are then empty unless a broker would accept both.
+        The name and version are the first fields of every flexible version. If ``message`` is ``None``, both are read
+        from ``data``, and both are empty unless a broker would accept them.
         """
         if self.message is not None:
             name, version = (getattr(self.message, f"client_software_{part}", "") for part in ("name", "version"))

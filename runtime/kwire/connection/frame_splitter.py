@@ -33,8 +33,8 @@ LARGE: Final = 1 << 16
 payloads."""
 
 HEAD: Final = 256
-"""Number of payload bytes that are kept when the rest of a frame is dropped. They contain the header of almost every
-frame."""
+"""Number of payload bytes that are kept when the rest of a frame is dropped. This is enough for the header of almost
+every frame."""
 
 NOT_SEEN: Final = "not seen"
 

@@ -81,8 +81,8 @@ class Framing:
         self.lookahead = lookahead
 
     def classify(self, buffer: bytes | bytearray, at: int, size: int) -> int:
-        """Return the class of a frame, from ``INCOMPLETE`` to ``IMPOSSIBLE``. Its size field is at index ``at`` and
-        contains ``size``."""
+        """Return the class of a frame, from ``INCOMPLETE`` to ``IMPOSSIBLE``. The size field of the frame is at index
+        ``at`` and contains ``size``."""
         raise NotImplementedError
 
     def starts(self, buffer: bytearray, start: int, stop: int) -> Iterator[re.Match[bytes]]:

@@ -1,7 +1,8 @@
 """Functions that read or write the JSON values of each protocol type, or raise ``InvalidValueError``.
 
 Integers must be in the range of their type. ``1.0`` is read as ``1``, because JSON does not distinguish the two.
-Bytes are padded base64, and uuids are 22 characters of URL-safe base64. Both must have the form that Kafka writes.
+Bytes are padded base64, and uuids are 22 characters of URL-safe base64. Base64 and uuids must have exactly the form
+that Kafka writes.
 """
 
 from __future__ import annotations

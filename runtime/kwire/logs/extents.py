@@ -1,10 +1,10 @@
 """Finding the intact batches of a segment and the damage between them.
 
-The bytes of a file are divided into ``Extent``s: batches with correct checksums, and damage. Their boundaries depend
-only on the file, so readers of different splits find the same extents. The next batch is expected at the end of an
-intact batch. If no batch begins there, everything up to the next intact batch is damage. The size in a damaged header
-is not used, because it may be wrong. (If the values in a damaged batch are record batches themselves, these batches
-are also found and reported after the damage.)
+The bytes of a file are divided into ``Extent``s: batches with correct checksums, and damage. The boundaries of
+extents depend only on the file, so readers of different splits find the same extents. The next batch is expected at
+the end of an intact batch. If no batch begins there, everything up to the next intact batch is damage. The size in a
+damaged header is not used, because it may be wrong. (If the values in a damaged batch are record batches themselves,
+these batches are also found and reported after the damage.)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ zeros."""
 
 
 class Extent(NamedTuple):
-    """A range of bytes in a file. It is an intact batch if ``reason`` is ``None``, and damaged otherwise.
+    """A range of bytes in a file, which is an intact batch if ``reason`` is ``None``, and damaged otherwise.
     ``unfinished`` is true if the file ends within it, so it may be a batch that is still being written.
     """
 

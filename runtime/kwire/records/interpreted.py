@@ -1,8 +1,8 @@
-"""The loops over the records of a batch of magic 2 for interpreted runs. They are never compiled.
+"""The loops over the records of a batch of magic 2 for interpreted runs. This module is never compiled.
 
-They replace the loops in ``kwire.records.loops``, because an interpreted function call takes as long as reading a
-field. One function reads all fields and copies keys and values at once. Writers look up encoded numbers in tables and
-join the parts.
+These loops replace the loops in ``kwire.records.loops``, because an interpreted function call takes as long as
+reading a field. One function reads all fields and copies keys and values at once. Writers look up encoded numbers in
+tables and join the parts.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def read_records(
                 size, pos = read_long_varint(data, pos - 2, 28)
         start = pos
 
-        # One byte of attributes, all unused.
+        # Skip the byte of attributes, which records do not use.
         time = data[pos + 1]
         pos += 2
         if time > 127:
@@ -151,7 +151,7 @@ def read_records(
 
 
 class Buffer(bytearray):
-    """A buffer that replaces the ``BytesWriter`` of compiled runs. It can be viewed without a copy."""
+    """A buffer that replaces the ``BytesWriter`` of compiled runs and can be viewed without a copy."""
 
     write = bytearray.extend
 
@@ -168,7 +168,7 @@ def new_buffer() -> BytesWriter:
 
 
 def view(out: BytesWriter) -> memoryview:
-    """Return a view of the written bytes. It is not a copy, so use it before changing ``out``."""
+    """Return a view of the written bytes. The view is not a copy, so use it before changing ``out``."""
     return memoryview(out)  # type: ignore[arg-type]
 
 

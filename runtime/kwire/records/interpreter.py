@@ -1,7 +1,7 @@
-"""The slow path for records of magic 2. It has the same limits as Kafka's Java code and tracks the current field and
-offset.
+"""The slow path for records of magic 2. This path has the same limits as Kafka's Java code and tracks the current
+field and offset.
 
-``kwire.records.loops`` gives up on anything unusual. This module then reads the same bytes again. It accepts long
+``kwire.records.loops`` gives up on anything unusual. This module then reads the same bytes again, accepts long
 varints and numbers that overflow Java's ``long``, and raises ``CorruptRecordError`` with the reason for anything
 else.
 """

@@ -19,7 +19,7 @@ HEADER_SIZE: Final = 61
 """Size of ``BATCH_HEADER`` in bytes."""
 
 OVERHEAD: Final = 12
-"""Number of bytes that the size field does not count. They hold the offset and the size field itself."""
+"""Number of bytes that the size field does not count, which are the offset and the size field itself."""
 MIN_SIZE = (14, 22, 49)
 """Minimum valid value of the size field, by magic."""
 

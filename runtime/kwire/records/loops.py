@@ -35,8 +35,8 @@ records. An uncompressed batch of a mebibyte, the broker's default limit, can ho
 class Record:
     """A record, which applications call a message.
 
-    ``timestamp`` is in milliseconds since 1970 UTC, or -1 if unset. ``Batch.timestamp_type`` says whether it comes
-    from the producer or the broker. A record with offset -1 gets the next offset when it is encoded.
+    ``timestamp`` is in milliseconds since 1970 UTC, or -1 if unset. ``Batch.timestamp_type`` says whether the
+    timestamp comes from the producer or the broker. A record with offset -1 gets the next offset when it is encoded.
 
     In native builds, the ``key``, ``value`` and ``headers`` of a record that was read are copied on first access.
     Until then, the record keeps the bytes that it was read from.
@@ -191,7 +191,7 @@ def read_record(
             size, pos = read_long_varint(data, pos - 2, 28)
     start: i64 = pos
 
-    # One byte of attributes, all unused.
+    # Skip the byte of attributes, which records do not use.
     time: i64 = data[pos + 1]
     pos += 2
     if time > 127:

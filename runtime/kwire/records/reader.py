@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class BatchReader:
-    """An iterator over batches. It does not keep batches, so memory use does not grow with the input.
+    """An iterator over batches. The reader does not keep batches, so memory use does not grow with the input.
 
     An invalid batch raises a ``RecordsError``. The next call continues after that batch if its size is valid. With
     ``skip``, invalid batches are skipped and their errors collected in ``errors``. ``position`` is the current

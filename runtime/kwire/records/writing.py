@@ -120,8 +120,8 @@ def new_buffer() -> BytesWriter:
 
 
 def view(out: BytesWriter) -> memoryview:
-    """Return a view of the written bytes. It is not a copy in native runs, so use it before ``out`` is changed or
-    freed."""
+    """Return a view of the written bytes. In native runs, the view is not a copy, so use it before ``out`` is changed
+    or freed."""
     return memoryview(out.getvalue())
 
 

@@ -22,7 +22,7 @@ class Api:
     ``advertised``
         the versions in an ApiVersions response. Since 4.0, brokers advertise more versions of Produce than they
         accept. They advertise no versions of telemetry APIs unless a plugin for these APIs is configured. Brokers of
-        2.7 advertise no versions of the Raft APIs, which they do not serve yet [KAFKA-18659, KIP-714, KAFKA-10492].
+        2.7 advertise no versions of the Raft APIs, which they do not yet serve [KAFKA-18659, KIP-714, KAFKA-10492].
     ``deprecated``
         the accepted versions that the release declares deprecated. Releases before 3.7 declare no deprecations. Some
         of these versions were kept after all, and some other versions were removed without prior deprecation.

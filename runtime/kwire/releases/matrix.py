@@ -46,10 +46,10 @@ class Conversion:
 class VersionFacts:
     """One version of a message.
 
-    ``layout`` is the fingerprint of its layout. ``releases`` are all releases that support the version, oldest first.
-    In the releases in ``other_bytes_in``, this version had different bytes, not only fewer tagged fields. ``status``
-    is the status in the newest release: ``stable``, ``deprecated``, ``unstable``, ``removed``, or ``not published``
-    if the module of the message was not published with that release.
+    ``layout`` is the fingerprint of the bytes on the wire. ``releases`` are all releases that support the version,
+    oldest first. In the releases in ``other_bytes_in``, this version had different bytes, not only fewer tagged
+    fields. ``status`` is the status in the newest release: ``stable``, ``deprecated``, ``unstable``, ``removed``, or
+    ``not published`` if the module of the message was not published with that release.
     """
 
     version: int

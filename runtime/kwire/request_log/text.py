@@ -110,7 +110,7 @@ def text_values(text: str, begin: int) -> tuple[dict[str, Any], dict[str, Any]]:
     request, _, response = body.partition(",response:")
     values = _facts(text[tail.end() :])
     if "send_time_ms" not in values:
-        raise ValueError("the line ends within the times")
+        raise ValueError("the line ends in the middle of the times")
     bodies = {"request_text": request or None, "response_text": response or None}
     return header, bodies | {"connection": tail["name"]} | values
 
