@@ -104,8 +104,8 @@ def compress(codec: int, data: bytes, *, magic: int = 2, level: int | None = Non
 def decompress(codec: int, data: bytes | memoryview, *, magic: int = 2, limit: int = DEFAULT_LIMIT) -> bytes:
     """Return ``data`` decompressed with ``codec``, in the framing for batches with this ``magic``.
 
-    The result has at most ``limit`` bytes. Memory use is at most a few times the size of the output or of the limit,
-    whichever is less. Raise ``CompressionError`` for invalid ``data``.
+    The result is at most ``limit`` bytes long. Memory use is at most a few times the size of the output or of the
+    limit, whichever is less. Raise ``CompressionError`` for invalid ``data``.
     """
     if codec not in range(len(Codec)):
         raise CompressionError(f"unknown compression codec {codec}", data=bytes(data))
@@ -290,7 +290,7 @@ def _lz4_header_checksum(descriptor: bytes, magic: int) -> bytes:
 
 
 def _xxh32(data: bytes) -> int:
-    """Return the XXH32 hash, with seed zero, of ``data``, which must have fewer than 16 bytes."""
+    """Return the XXH32 hash, with seed zero, of ``data``, which must be shorter than 16 bytes."""
     value = 0x165667B1 + len(data)
     words = len(data) & ~3
     for at in range(0, words, 4):

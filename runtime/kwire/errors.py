@@ -130,7 +130,7 @@ class UnknownApiError(UnknownNameError, kind="API"):
 
 
 class UnknownVersionError(UnknownNameError, kind="version"):
-    """Raised for a version that a message does not have."""
+    """Raised for a version that does not exist for a message."""
 
 
 class UnknownColumnError(UnknownNameError, kind="column"):

@@ -170,7 +170,7 @@ def decode_within(
     """Return the message from ``start`` to the end of ``data``, like ``Message.decode``, or ``None`` if the message
     is large.
 
-    A decoded message can use 75 times as much memory as its bytes. A message is large if ``data`` has more than
+    A decoded message can use 75 times as much memory as its bytes. A message is large if ``data`` is longer than
     ``most`` bytes, unless it mainly consists of a few values such as records. ``too_many_values`` gives the reason.
     """
     if len(data) <= most:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 UNSUPPORTED_VERSION = b"\0\x23"
 """Encoded error code 35, as in the first field of an ApiVersions response."""
 MAX_HEADER = 1 << 16
-"""Maximum size of a header in bytes. A client id has up to 32767 bytes, and tagged fields use 25 times their size in
-memory."""
+"""Maximum size of a header in bytes. A client id can be 32767 bytes long, and tagged fields use 25 times their size
+in memory."""
 
 TAKE_IN = "to support a newer release, update kwire (make update), or generate a package and pass it with --protocol"
 """Advice on versions for which ``MessageRegistry.unknown`` returns a reason."""

@@ -1,7 +1,7 @@
 """Removes secrets from decoded messages before they enter a table, a log or another process.
 
 Passwords, salts, keys and tokens are removed. Bytes become empty, strings become ``[hidden]``, and null is unchanged.
-If a message has no secrets, the same object is returned. ``kwire.secrets`` defines what is secret.
+If a message contains no secrets, the same object is returned. ``kwire.secrets`` defines what is secret.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def redacted_bytes(
     """Return ``data`` without the secrets of the message that starts at ``start``, or ``b""`` if ``message`` is
     ``None``.
 
-    If a message may have secrets, the bytes after it may also be secret and are removed, except after a Fetch
+    If a message may contain secrets, the bytes after it may also be secret and are removed, except after a Fetch
     response without secrets. ``request`` and ``inner`` have the same meaning as for ``redacted``.
     """
     if message is None or version is None:

@@ -1,7 +1,7 @@
 """Message fields as data, for decoding, printing, describing and converting messages without emitted code.
 
-Generated classes have ``Field`` objects in ``FIELDS``. ``present_fields`` resolves them for one version, and ``walk``
-yields all fields of a message and the structs in it. Codecs import this module, so it has very few imports.
+``FIELDS`` of a generated class contains ``Field`` objects. ``present_fields`` resolves them for one version, and
+``walk`` yields all fields of a message and the structs in it. Codecs import this module, so it has very few imports.
 """
 
 from __future__ import annotations

@@ -237,7 +237,8 @@ def concealed(value: object) -> str:
 
 
 def hides_tags(cls: type[Any]) -> bool:
-    """Return whether unknown tagged fields of a struct are hidden because a message in its module has secrets."""
+    """Return whether unknown tagged fields of a struct are hidden because a message in its module contains
+    secrets."""
     import sys
 
     return any(rules and hasattr(sys.modules[cls.__module__], name) for name, rules in SECRETS.items())

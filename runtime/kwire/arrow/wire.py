@@ -44,7 +44,7 @@ class Reader:
         """Return an array of the messages in ``frames``. ``starts`` holds the offset of the message in each frame.
 
         Also return the numbers of frames that could not be read and are not in the array, and the rows of the array
-        that contain invalid UTF-8. Raise ``ValueError`` if the frames have 2 GiB or more in total.
+        that contain invalid UTF-8. Raise ``ValueError`` if the total size of the frames is 2 GiB or more.
         """
         data, bounds = _joined(frames, starts)
         program = self.program

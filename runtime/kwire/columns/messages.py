@@ -71,7 +71,7 @@ TEXT: Final = 4 << 8
 SHORT: Final = 8 << 8
 MARKED: Final = 16 << 8
 """Flags of an instruction. ``COMPACT``: the length is a varint instead of an integer. ``NULLABLE``: null is allowed.
-``TEXT``: the value is a string. ``SHORT``: the length has 16 bits. ``MARKED``: the null marker of a struct is a
+``TEXT``: the value is a string. ``SHORT``: the length is an int16. ``MARKED``: the null marker of a struct is a
 varint.
 """
 

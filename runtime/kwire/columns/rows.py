@@ -40,8 +40,8 @@ def ends(rows: bytes, count: i64) -> bytes:
 def signed(rows: BytesWriter, offset: i64, stride: i64, size: i64) -> bytes:
     """Return the big-endian numbers at ``offset`` of each row as little-endian numbers.
 
-    A row has ``stride`` bytes, and a number has 1, 2, 4 or 8 bytes. Raise ``ValueError`` if numbers extend beyond
-    their rows.
+    Rows are ``stride`` bytes long, and numbers are 1, 2, 4 or 8 bytes long. Raise ``ValueError`` if numbers extend
+    beyond their rows.
     """
     return turned(rows, offset, stride, size)
 

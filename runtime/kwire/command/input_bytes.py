@@ -30,7 +30,7 @@ def read_input(words: Sequence[str], coding: str = "guess", most: int = MAX_INPU
     With the coding ``guess``, input that is neither hex nor base64 is treated as raw. Printable text is rejected,
     because it may be a hex dump with columns but cannot be a frame.
 
-    Raise ``ValueError`` if the input is not in ``coding``, or if a file or standard input has more than ``most``
+    Raise ``ValueError`` if the input is not in ``coding``, or if a file or standard input contains more than ``most``
     bytes, and ``OSError`` if the file cannot be read.
     """
     if not words or list(words) == ["-"]:

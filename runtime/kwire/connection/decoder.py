@@ -162,7 +162,7 @@ class ConnectionDecoder:
     messages are decoded.
 
     The default policy accepts what Kafka accepts, because an observer wants to know what was sent, correct or not.
-    Frames have at most ``max_frame`` bytes. After bytes were lost, the decoder searches only for frames of up to
+    Frames are at most ``max_frame`` bytes long. After bytes were lost, the decoder searches only for frames of up to
     ``max_found`` bytes. A lower limit makes the search faster. At most ``max_in_flight`` requests wait for their
     responses, with at most ``max_in_flight_bytes`` bytes in total. Beyond these limits, the oldest requests become
     ``Unanswered``. Requests before an answered request also become ``Unanswered``, because servers answer in order.

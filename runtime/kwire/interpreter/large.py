@@ -13,11 +13,12 @@ if TYPE_CHECKING:
     from kwire.policy import Policy
 
 MAX_VALUES = 100_000
-"""Maximum number of values in a large message. Messages that are large because of their records have fewer values."""
+"""Maximum number of values in a large message. Messages that are large because of their records contain fewer
+values."""
 
 
 class TooManyValuesError(Exception):
-    """Raised when a message has more than ``MAX_VALUES`` values."""
+    """Raised when a message contains more than ``MAX_VALUES`` values."""
 
 
 class _Counting(Reader):

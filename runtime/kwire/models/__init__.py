@@ -9,7 +9,7 @@ A generated package has a model module for each codec module::
     data = fetch.to_codec().encode(13)
     assert Fetch.from_codec(FetchRequest.decode(data, 13)) == fetch
 
-A model has exactly the fields of one version, which ``model_json_schema()`` describes. This package requires the
+A model contains exactly the fields of one version, which ``model_json_schema()`` describes. This package requires the
 extra ``models``. The rest of kwire does not import ``kwire.models``.
 """
 

@@ -1,8 +1,8 @@
 """A record batch. Reading a batch decodes only its header. The records are decoded on request.
 
-Magic 2 has one header for many records. With magic 0 and 1, every message is represented as a batch of one record. A
-compressed message contains a whole message set and is represented as a batch of the messages in this set [KAFKA-WIRE
-44].
+In magic 2, a batch has one header for many records. With magic 0 and 1, every message is represented as a batch of
+one record. A compressed message contains a whole message set and is represented as a batch of the messages in this
+set [KAFKA-WIRE 44].
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ class CorruptRecordError(RecordsError):
 
 
 class RecordsLimitError(RecordsError):
-    """A batch has more than ``kwire.records.loops.MAX_OBJECTS`` records and headers, which are too many to read at
-    once. Iterate over the batch to read it in parts."""
+    """A batch contains more than ``kwire.records.loops.MAX_OBJECTS`` records and headers, which are too many to read
+    at once. Iterate over the batch to read it in parts."""
 
 
 MAX_KEPT = 1024
