@@ -360,7 +360,7 @@ def test_tls(server_context: ssl.SSLContext, certificates: Certificates) -> None
         lenient = Security(tls=tls_context(ca=certificates.ca, check_hostname=False))
         assert talk(broker.port, security=lenient).cluster_id == "cluster"
         in_plain_text = refusal(broker.port)
-        assert in_plain_text.startswith(("this port speaks TLS: set security.protocol", "closed the connection"))
+        assert in_plain_text.startswith(("this port speaks TLS: use --tls", "closed the connection"))
     with Loopback() as broker:
         assert refusal(broker.port, security=trusting).startswith("does not speak TLS")
 
@@ -390,7 +390,7 @@ def test_no_broker_at_all() -> None:
         (HttpServer(), "an HTTP server, not a Kafka broker"),
         (
             Other(b"\x15\x03\x03\0\x02\x02\x50"),
-            "this port speaks TLS: set security.protocol .*, or in Python Security.tls=tls_context.*",
+            "this port speaks TLS: use --tls, .*, or in Python Security.tls=tls_context.*",
         ),
         (Other(b"220 mail.example ESMTP\r\n"), "does not speak Kafka: a frame of 842149920 bytes, .*"),
         (Other(b"\xff" * 4), "does not speak Kafka: a frame of -1 bytes, .*"),

@@ -300,8 +300,8 @@ def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> 
         (("Metadata", "--json", '{"x": 1}'), "unknown field 'x'"),
         (("Metadata", "--json", "@/no/file"), "No such file"),
         (("Produce", "--version", "3"), "brokers do not answer requests with acks=0"),
-        (("Metadata", "--timeout", "nan"), "above 0, up to 3600, got"),
-        (("Metadata", "--max-response", "301"), "above 0, up to 300, got"),
+        (("Metadata", "--timeout", "nan"), "above 0 and at most 3600, got"),
+        (("Metadata", "--max-response", "301"), "above 0 and at most 300, got"),
         (("Metadata", "--config", "/no/file"), "No such file"),
         (("Metadata", "--user", "alice"), "a login requires --mechanism"),
         (("Metadata", "--password-file", "/no"), "a login requires --mechanism"),
@@ -313,7 +313,7 @@ def test_a_response_that_cannot_be_decoded(run: Any, trace: tuple[str, ...]) -> 
             "the login requires a password: use --password-file",
         ),
         (("Metadata", "--mechanism", "PLAIN", "--password-file", "/no"), "requires a user name and a password"),
-        (("Metadata", "--mechanism", "OAUTHBEARER"), "needs a token"),
+        (("Metadata", "--mechanism", "OAUTHBEARER"), "requires a token"),
         (("Metadata", "--ca", "/no/ca.pem"), "/no/ca.pem cannot be read"),
         (("Metadata", "--protocol", "json"), "json is not a generated package"),
         (("Metadata", "--json", "@/dev/zero"), "/dev/zero"),
@@ -498,7 +498,7 @@ def test_durations(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "3601", "inf", "nan", "x"])
 def test_no_durations(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="above 0, up to 3600"):
+    with pytest.raises(click.BadParameter, match="above 0 and at most 3600"):
         options(f"--timeout={text}")
 
 
@@ -509,7 +509,7 @@ def test_sizes(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["0", "-1", "301", "1.5"])
 def test_no_sizes(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="above 0, up to 300, "):
+    with pytest.raises(click.BadParameter, match="above 0 and at most 300, "):
         options(f"--max-response={text}")
 
 
