@@ -155,8 +155,8 @@ def _submitted_session(master: str | None, settings: dict[str, str]) -> SparkSes
 
 
 def _local_settings(brief: bool) -> dict[str, str]:
-    """Return settings for a driver and workers in one process. The settings keep ports on the loopback interface,
-    create no files in the working directory, and prevent other users from reading the files.
+    """Return settings for a driver and workers in one process. The settings keep ports on the loopback interface and
+    files out of the working directory, and prevent other users from reading the files.
     """
     folder = private_folder()
     options = f"-Dlog4j2.configurationFile={LOG_SETTINGS.as_uri()} -XX:+UseSerialGC -Xshare:auto"

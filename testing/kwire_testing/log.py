@@ -102,8 +102,8 @@ class PartitionLog:
         """Return batches from ``offset`` to ``end`` as bytes. If the batches exceed ``size`` bytes, leave out the
         last batches, but return at least one batch.
 
-        ``version`` is the version of Fetch. Older versions get message sets, and versions before 3 may get an
-        incomplete batch.
+        ``version`` is the version of Fetch. Older versions of Fetch get message sets, and versions before 3 may get
+        an incomplete batch.
         """
         found, left = list[bytes](), size
         for batch in self._from(offset):

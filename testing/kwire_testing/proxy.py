@@ -148,10 +148,10 @@ class Proxy(Running):
     ) -> None:
         """Prepare a proxy for the broker at ``upstream``, an address such as ``broker:9092``.
 
-        The proxy listens on ``port`` of ``host``, and on the following ports for further brokers. By default, it
-        listens on free ports. Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the versions
-        that clients can use, such as ``{"Produce": 12}`` for filters that need topic names. A frame of more than
-        ``max_frame`` bytes closes its connection. Raises ``TypeError`` for a filter without an annotation.
+        The proxy listens on ``port`` of ``host``, and on the following ports for further brokers. By default, the
+        proxy listens on free ports. Clients see ``advertised_host`` instead of ``host``. ``newest`` limits the
+        versions that clients can use, such as ``{"Produce": 12}`` for filters that need topic names. A frame of more
+        than ``max_frame`` bytes closes its connection. Raises ``TypeError`` for a filter without an annotation.
         """
         super().__init__()
         self.max_frame, self.upstream_tls, self.newest, self.watch = max_frame, upstream_tls, newest or {}, watch

@@ -127,7 +127,7 @@ class ConnectionProjection(Projection):
     def broken(self, source: str, position: int, reason: str, unread: int, packets: int) -> list[Row]:
         """Return a list with the row for a problem of a file, or an empty list if the conditions reject the row.
 
-        ``unread`` is the number of unread bytes, and ``packets`` the number of unread packets.
+        ``unread`` is the number of unread bytes, and ``packets`` is the number of unread packets.
         """
         more = {"unread": unread or None, "packets": packets or None}
         if self.table == "frames":

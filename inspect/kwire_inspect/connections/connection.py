@@ -230,7 +230,7 @@ def score(
 
 @mypyc_attr(serializable=True)
 class UnorientedConnection:
-    """Holds the pieces of a connection until its client is known, when ``decoded`` yields their events.
+    """Holds the pieces of a connection until its client is known. ``decoded`` then yields the events of these pieces.
 
     Like ``ConnectionRows``, the object can be pickled between any two pieces.
     """

@@ -132,8 +132,8 @@ class Reader:
         raise NotImplementedError
 
     def split_size(self, files: Iterable[str]) -> int:
-        """Return the value of ``splitSize`` in bytes. The default for large files is small enough to give every CPU
-        several tasks.
+        """Return the value of the option ``splitSize`` in bytes. The default for large files is small enough to give
+        every CPU several tasks.
         """
         total = sum(map(stored_size, files))
         size = min(MAX_SPLIT, max(MIN_SPLIT, total // (2 * (os.cpu_count() or 1))))
@@ -151,7 +151,8 @@ def stored_size(file: str) -> int:
 def read_dealt(
     reader: Reader, tasks: Sequence[Any], processes: int, transform: Batches = iter
 ) -> Iterator[pa.RecordBatch]:
-    """Read all tasks in processes. Yield the batches that ``transform`` returns for the rows of each process.
+    """Read all tasks in ``processes`` processes. Yield the batches that ``transform`` returns for the rows of each
+    process.
 
     Both ``reader`` and ``transform`` are pickled. The name of a process is its number.
     """

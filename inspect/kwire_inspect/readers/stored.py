@@ -49,9 +49,7 @@ def stored_batches(table: StoredTable, schema: pa.Schema) -> Iterator[pa.RecordB
 
 
 class TableReader(Reader):
-    """Reader of a table that this run has written, one row group at a time. Partitioned tables have a column
-    ``date``.
-    """
+    """Reads a table that this run has written, one row group at a time. Partitioned tables have a column ``date``."""
 
     def __init__(self, path: str, columns: Sequence[str] | None = None, tasks: int = 1) -> None:
         self._table = dataset.dataset(path, format=SLOWLY, partitioning=BY_DATE)

@@ -25,7 +25,8 @@ from kwire_inspect.segments.bounds import Bounds
 ROWS = 1 << 14
 """Approximate number of rows per Arrow batch. Whole record batches are added until this number is reached."""
 BYTES = WINDOW
-"""Approximate size of an Arrow batch in bytes. With the size of a window, each window is copied to columns once.
+"""Approximate size of an Arrow batch in bytes. Because a window has the same size, each window is copied to columns
+only once.
 
 A larger size is not faster, because memory would be reused less often.
 """
@@ -75,8 +76,8 @@ class Rows:
         return self._builder.ready
 
     def take(self, batch: Batch, data: bytes, at: int) -> bool:
-        """Add the batch at ``data[at]``, whose checksum must be valid. Return whether the batch was added, which is
-        not the case for unusual batches.
+        """Add the batch at ``data[at]``, whose checksum must be valid, unless the batch is unusual. Return whether
+        the batch was added.
         """
         try:
             return (batch.magic < 2 or batch.count <= BELIEVED) and self._builder.take(batch, data, at)

@@ -40,8 +40,8 @@ Another query on the same DataFrame, or another part of the same query, would si
 the first filters. All other options are safe for any number of queries.
 
 In both modes, an incomplete batch at the end of a partition's newest segment becomes a row with a ``problem``, not an
-error. An incomplete batch is normal there while a broker is writing, or after a broker was killed. Anywhere else, an
-incomplete batch is treated as damage.
+error, because it is normal while a broker is writing or after a broker was killed. Anywhere else, an incomplete batch
+is treated as damage.
 """
 
 from __future__ import annotations

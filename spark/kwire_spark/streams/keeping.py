@@ -44,7 +44,7 @@ def keep_clients(exchanges: DataFrame, folder: str, *, format: str = "parquet", 
 def add_batch(folder: str, format: str, batch: DataFrame, number: int, inputs: str = "") -> None:
     """Add the exchanges of batch ``number``, unless it was already added. Batches are numbered from 0."""
     with clients(batch).kept() as seen:
-        for name in ("problems", "clients"):  # a report needs both tables, and is made as soon as clients exists
+        for name in ("problems", "clients"):  # a report needs both tables, and is created once clients exists
             _add(folder, name, format, seen, number, Origin(inputs))
 
 
@@ -54,7 +54,7 @@ def _add(folder: str, name: str, format: str, seen: Clients[DataFrame], number: 
     spark, path = seen.counted.sparkSession, f"{folder.rstrip('/')}/{name}"
     known = _read(spark, path, format, KEPT[name])
     if known is None and number:
-        raise ValueError(f"{path}: the table of this stream is missing. Delete its checkpoint to start over")
+        raise ValueError(f"{path}: the table of this stream is missing. Delete the stream's checkpoint to start over")
     last = None if known is None else known.agg(F.max(BATCH)).first()
     if last is not None and last[0] is not None and last[0] >= number:
         return
