@@ -110,7 +110,7 @@ def calls(pieces: Pieces, path: Path) -> dict[str, Call]:
 
 
 def decoded(pieces: Iterable[Piece | Broken]) -> int:
-    """Decode the pieces in a plain loop, and return the number of events."""
+    """Decode the reassembled pieces of a capture in a plain loop, and return the number of events."""
     connections: dict[int, ConnectionDecoder] = {}
     events = 0
     for piece in pieces:

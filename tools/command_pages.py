@@ -74,7 +74,7 @@ def _row(option: click.Option, context: click.Context) -> tuple[str, str, str]:
 
 
 def _text(help_text: str | None) -> str:
-    """Return the paragraphs of a help text. Paragraphs after a backspace keep their lines, as a text block."""
+    """Return the paragraphs of a help text. A paragraph after a backspace becomes a text block, with its lines."""
     paragraphs = inspect.cleandoc(help_text or "").split("\n\n")
     return "\n\n".join(
         f"```text\n{text.removeprefix(chr(8)).strip(chr(10))}\n```" if text.startswith("\b") else text

@@ -51,7 +51,7 @@ def numbers_in(schema: Schema) -> Numbers:
 
 
 def differences(ours: Numbers, classes: Sequence[NumberedClass], *, newest: bool) -> Iterator[str]:
-    """Yield the values of a release that the union lacks or names differently.
+    """Yield the values of a release that are missing or have other numbers in the union.
 
     For the newest release, also yield the values that the release lacks, and the classes that neither
     :data:`~tools.enum_classes.SOURCES` nor :data:`~tools.enum_classes.ELSEWHERE` lists.
