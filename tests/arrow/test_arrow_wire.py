@@ -18,7 +18,8 @@ from kwire.columns.rows import signed
 from kwire.errors import UnknownColumnError
 from kwire.interpreter import large
 from kwire.message import Message
-from kwire_kafka import HeartbeatRequest, MetadataRequest, MetadataResponse
+from kwire_kafka import DescribeGroupsResponse, HeartbeatRequest, MetadataRequest, MetadataResponse
+from kwire_kafka.api.describe_groups import DescribedGroup, DescribedGroupMember
 from kwire_kafka.api.metadata import MetadataRequestTopic, MetadataResponsePartition, MetadataResponseTopic
 from kwire_kafka.arrow import ARROW
 from tests.conformance import vectors
@@ -62,6 +63,19 @@ def test_all_texts_that_are_not_utf_8_are_errors() -> None:
     frames = [bad, good, bad, good, good.replace(b"m", b"\xff"), bad]
     found = ARROW["HeartbeatRequest"].decode(frames, 4)
     assert (list(found.errors), found.rows) == ([0, 2, 4, 5], [1, 3])
+
+
+@pytest.mark.parametrize("bad", [{0}, {2}, {4}, {1, 3}, {0, 2, 4}, {5}])
+def test_texts_that_are_not_utf_8_are_found_in_lists_of_lists(bad: set[int]) -> None:
+    """The frames have different numbers of lists, some of them empty, and the last text is wrong."""
+    shapes = [[2, 1], [3], [0, 0, 1], [1, 2, 3, 1], [0, 2], [1]]
+    frames = []
+    for number, shape in enumerate(shapes):
+        groups = [DescribedGroup(members=[DescribedGroupMember(member_id="m")] * size) for size in shape]
+        groups[-1].members = [*groups[-1].members[:-1], DescribedGroupMember(member_id="z" if number in bad else "m")]
+        frames.append(DescribeGroupsResponse(groups=groups).encode(5).replace(b"z", b"\xff"))
+    found = ARROW["DescribeGroupsResponse"].decode(frames, 5)
+    assert ({*found.errors}, {*found.rows}) == (bad, {*range(len(shapes))} - bad)
 
 
 def test_unusual_frames_are_decoded_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

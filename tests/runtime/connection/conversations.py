@@ -78,6 +78,11 @@ def accounted(event: Event) -> int:
     return 0
 
 
+def place(event: Any) -> range:
+    """The places in the stream of the bytes of an event, with those of its holes."""
+    return range(event.position, event.position + (len(event.data) if isinstance(event, NotKafka) else event.size))
+
+
 @cache
 def real(broker: str = "") -> tuple[Segment, ...]:
     """What was said to real brokers, one exchange after the other, as on one connection."""

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.connection import CLIENT, SERVER, Event, NotKafka
+from kwire.connection import CLIENT, SERVER, Event, Gap, NotKafka, Skipped
 from kwire_kafka import HeartbeatRequest
-from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, real
+from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, place, real
 from tests.support.effort import examples
 
 GAP = -1
@@ -75,20 +75,39 @@ def test_any_pieces_give_the_same_events(segments: list[Segment], options: dict[
     assert all(isinstance(repr(event), str) for event in whole)
 
 
-@examples(3)
-@given(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER, "gap"]), st.binary(max_size=60)), max_size=30), OPTIONS)
+FRAMES = [asked(HeartbeatRequest(), 0, number)[1] for number in (8, 9)]
+SOME = st.lists(st.binary(max_size=60) | st.sampled_from(FRAMES), max_size=3).map(b"".join)
+
+
+@examples(2)
+@given(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER, "gap"]), SOME), max_size=30), OPTIONS)
 def test_no_bytes_do_any_harm(steps: list[tuple[Any, bytes]], options: dict[str, Any]) -> None:
-    connection = decoder(**options)
-    events = connection.feed(*asked(HeartbeatRequest(), 0, 7), 0.0)
+    """Each byte is in one event, which says where it was."""
+    steps = [(CLIENT, asked(HeartbeatRequest(), 0, 7)[1]), *steps]
+    connection, events, sent = decoder(**options), list[Event](), {CLIENT: [b""], SERVER: [b""]}
     for side, data in steps:
         if side == "gap":
-            events += connection.gap(CLIENT if len(data) % 2 else SERVER, len(data) // 2, 1.0)
+            side = CLIENT if len(data) % 2 else SERVER
+            events += connection.gap(side, len(data) // 2, 1.0)
+            sent[side].append(bytes(len(data) // 2))
         else:
             events += connection.feed(side, data, 1.0)
+            sent[side].append(data)
     events += connection.close(2.0)
-    fed = sum(len(data) for side, data in steps if side != "gap")
-    assert sum(map(accounted, events)) == fed + len(asked(HeartbeatRequest(), 0, 7)[1])
+    assert sum(map(accounted, events)) == sum(len(data) for side, data in steps if side != "gap")
     assert sum(isinstance(event, NotKafka) for event in events) <= 1
+    for side, parts in sent.items():
+        whole = b"".join(parts)
+        own = [event for event in events if event.direction == side]
+        gaps = {
+            at for event in own if isinstance(event, Gap) for at in range(event.position, event.position + event.size)
+        }
+        places = [at for event in own if accounted(event) for at in place(event)]
+        assert len(places) == len({*places})
+        assert {*places} | gaps == {*range(len(whole))}
+        for event in own:
+            if isinstance(event, (Skipped, NotKafka)) and event.data:
+                assert event.data == whole[event.position :][: len(event.data)]
 
 
 def test_every_two_pieces() -> None:
