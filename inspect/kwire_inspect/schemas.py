@@ -67,7 +67,11 @@ FRAMES = schema(
     *PEERS,
     ("number", pa.int64(), "Number of the row within its connection, starting at 0."),
     ("direction", pa.string(), "Sender: client or server."),
-    ("kind", pa.string(), "Kind: request, response, unanswered, undecodable, sasl_token, skipped, gap or not_kafka."),
+    (
+        "kind",
+        pa.string(),
+        "Kind of row: request, response, unanswered, undecodable, sasl_token, skipped, gap or not_kafka.",
+    ),
     ("started", TIME, "When the first byte was seen."),
     ("time", TIME, "When the last byte was seen."),
     ("size", pa.int64(), "Size in bytes, including a frame's four-byte length prefix."),

@@ -311,7 +311,7 @@ def only_writer(out: str) -> Iterator[None]:
 def _with_tables(inputs: Inputs, command: str, wanted: Sequence[str], options: Set[str]) -> Inputs:
     """Return the inputs with the stored tables that the command reads.
 
-    Raises :class:`OptionError` if the command cannot use them.
+    Raises :class:`OptionError` if the command cannot use these tables.
     """
     from kwire_inspect.stored import of_clients
 

@@ -27,8 +27,8 @@ to connections that are certainly not Kafka.
 """
 
 OLDER = (
-    "INCOMPLETE: clients may be missing. A table does not record how much of its input was read, because an older "
-    "kwire wrote the table, or because the table problems of the same run is missing. Write the table again."
+    "INCOMPLETE: clients may be missing. A table does not record how much of its input was read, because an old "
+    "version of kwire wrote the table or the table problems of the same run is missing. Write the table again."
 )
 
 PROBLEMS = Table("problems", "What could not be read").with_columns(

@@ -156,7 +156,8 @@ def _people(group: Seen) -> set[Client]:
 def _counts(group: Seen) -> tuple[Cell, ...]:
     """Return the cells of the columns ``COUNTED``.
 
-    For each client, API and version, only the highest count of any input type is used. These counts are added up.
+    For each client, API and version, only the highest count of any input type is used. The highest counts are added
+    up.
     """
     uses = by_use(group).values()
     firsts = [row["first_seen"] for _, row in group if row["first_seen"] is not None]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_inspect.reports.client_usage import Client
 
 JAVA = "java"
-"""Kafka's own Java clients. They have the same versions as the brokers."""
+"""Kafka's own Java clients. These clients have the same version numbers as the brokers."""
 
 NAMED = {
     "apache-kafka-java": JAVA,
@@ -64,7 +64,7 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tried:
-    """The trials of a library version with these settings. ``on`` maps the release of each broker to a flag that is
+    """The trials of a library version with certain settings. ``on`` maps the release of each broker to a flag that is
     true if the library worked, and to the versions of each API that the library used.
     """
 
@@ -77,8 +77,8 @@ class Tried:
         """Return whether the library works with a broker, or ``None`` if that is unknown.
 
         If the broker was tried, return the result of the trial. Otherwise, assume that the library would use the same
-        versions as with any broker in the trials on which the library worked. The library works if the target accepts
-        all of these versions.
+        versions as with any broker in the trials on which the library worked. In that case, the library works if the
+        target accepts all of these versions.
         """
         if target.name in self.on:
             return self.on[target.name][0]

@@ -89,7 +89,7 @@ class Files:
             self._remove(path)
 
     def restore(self, path: str) -> None:
-        """Clean up after a killed job. Keep the new table if it is complete, otherwise restore the old table."""
+        """Clean up after a killed job. Keep the new table if it is complete. Otherwise, restore the old table."""
         replaced = _hidden(path, "replaced")
         if self.exists(path):
             self.delete(replaced)
@@ -253,8 +253,8 @@ def write_parquet(
     by_date: bool = False,
     origin: Origin = UNKNOWN,
 ) -> list[str]:
-    """Write the table that each of the named ``functions`` creates from all rows to ``folder/name``. Return the names
-    of the tables that have rows.
+    """For each name in ``functions``, write the table that the function creates from all rows to ``folder/name``.
+    Return the names of the tables that have rows.
 
     An existing table is not replaced by a table without rows. ``rows`` calls its argument with all rows, or with some
     of the rows in each of several processes. ``by_date`` partitions tables by the UTC date of ``time``.
