@@ -246,7 +246,7 @@ def _once(times: Table) -> list[dict[str, Any]]:
 def _chart(
     times: Table, name: str, title: str, draw: Callable[..., charts.Figure], measures: Mapping[str, str], note: str
 ) -> Chart | None:
-    """Return a chart of the rows that contain at least one of ``measures``, or ``None`` if there are no such rows.
+    """Return a chart of the rows that contain at least one of ``measures``, or ``None`` if no row does.
 
     ``measures`` maps labels to column names.
     """
