@@ -28,9 +28,12 @@ class Commented:
     behind: str = ""
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
+
+
 def json_line(value: object) -> str:
     """Return ``value`` as JSON on one line, with non-printable characters escaped."""
-    return printable(json.dumps(value, ensure_ascii=False))
+    return printable(_ENCODER.encode(value))
 
 
 def json_text(value: object, *, levels: int, indent: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import keyword
 import re
+from functools import lru_cache
 
 _WORD = re.compile(
     r"KRaft"  # one word, despite its capitals
@@ -38,11 +39,13 @@ RESERVED_ENUMS = frozenset({"ProtocolEnum", "False", "None", "True"})
 """Names that the generated enum module uses for other purposes."""
 
 
+@lru_cache(10_000)
 def snake_case(name: str) -> str:
     """Return ``topic_id`` for ``TopicId``, ``isr`` for ``ISR``, ``v3_and_below_topics`` for ``V3AndBelowTopics``."""
     return "_".join(_WORD.findall(name)).lower() or name.lower()
 
 
+@lru_cache(10_000)
 def python_name(name: str) -> str:
     """Return a field's attribute name in snake case, with ``_`` appended to keywords and names in ``RESERVED``.
 

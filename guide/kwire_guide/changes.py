@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kwire_guide.rows import Row, rows
+from kwire_guide.rows import Row, RowsOf, all_rows
 from kwirec.lowering.layout import MessageLayout
 
 
@@ -56,9 +56,11 @@ class VersionChange:
         )
 
 
-def changes(layouts: Mapping[int, MessageLayout]) -> list[VersionChange]:
-    """Return the changes in each version of a message, oldest first."""
-    rows_of = {layout: rows(layout) for layout in dict.fromkeys(layouts.values())}
+def changes(layouts: Mapping[int, MessageLayout], rows_of: RowsOf | None = None) -> list[VersionChange]:
+    """Return the changes in each version of a message, oldest first. ``rows_of`` has the rows of the layouts, if they
+    exist already.
+    """
+    rows_of = rows_of or all_rows(layouts)
     found = [VersionChange(version, None) for version in list(layouts)[:1]]
     for (before, old), (version, new) in pairwise(layouts.items()):
         found.append(_change(version, before, rows_of[old], rows_of[new], new.is_flexible and not old.is_flexible))

@@ -117,6 +117,11 @@ def bytes_table(text: str) -> Markup:
     return Markup(render("bytes.html.jinja", rows=list(zip(offsets, fields, strict=False)), notes=notes))
 
 
+def words(text: str) -> str:
+    """Return the names and meanings of a drawing of bytes as text."""
+    return "; ".join(f"{field.name} {field.meaning}" for field in bytes_of(text))
+
+
 def _lines(text: str) -> Sequence[str]:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not 0 < len(lines) <= MAX_LINES:

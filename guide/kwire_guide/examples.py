@@ -108,6 +108,7 @@ class Examples:
     ) -> None:
         self.layouts = layouts
         self.classes = classes
+        self._classes: dict[tuple[str, int], type[RuntimeMessage]] = {}
         self.recorded: dict[tuple[str, int], Recorded] = {}
         for one in recorded:
             self.recorded.setdefault((one.message, one.version), one)
@@ -159,7 +160,11 @@ class Examples:
         return Example(version, source, data, tuple(trace.spans), len(head.spans), exchange)
 
     def class_of(self, layout: MessageLayout, version: int) -> type[RuntimeMessage]:
-        return message_class(layout, version, self.classes.get(layout.message, {}))
+        """Return the class of a version. The same headers precede many messages."""
+        if (layout.message, version) not in self._classes:
+            names = self.classes.get(layout.message, {})
+            self._classes[layout.message, version] = message_class(layout, version, names)
+        return self._classes[layout.message, version]
 
     def header(self, message: Message, version: int) -> tuple[type[RuntimeMessage] | None, dict[str, int | str]]:
         """Return a message's header class, or ``None`` if it has no header, and the values of the header fields."""

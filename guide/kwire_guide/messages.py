@@ -17,7 +17,7 @@ from kwire_guide.grammar import grammar
 from kwire_guide.kips import kips_of
 from kwire_guide.releases import Grid, Releases, in_words
 from kwire_guide.remarks import remarks
-from kwire_guide.rows import Row, rows
+from kwire_guide.rows import Row, all_rows
 from kwirec.emitters.compat_matrix import MessageMatrix
 from kwirec.emitters.release_facts import version_facts
 from kwirec.guide import part_of
@@ -263,7 +263,8 @@ class MessageView:
     def value(self, span: Span) -> str:
         """Return the value of a span, followed by the value's name if the field has an enum or is an error code."""
         is_error = span.kind == "int16" and span.name.endswith("error_code")
-        names = self.errors if is_error else self._names.get(place_of_span(span, self._names), {})
+        place = place_of_span(span, self._names) if self._names else ""
+        names = self.errors if is_error else self._names.get(place, {})
         text = value_text(span)
         return f"{text}  {names[text]}" if text in names else text
 
@@ -298,12 +299,12 @@ def message_view(
     package: str = "",
 ) -> MessageView:
     by_version = layouts.by_message[message.name]
-    distinct = list(dict.fromkeys(by_version.values()))
+    rows_of = all_rows(by_version)
+    distinct = list(rows_of)
     having = {one: tuple(version for version, layout in by_version.items() if layout == one) for one in distinct}
     found = []
-    for one in distinct:
+    for one, lines in rows_of.items():
         versions = having[one]
-        lines = rows(one)
         title = f"{message.name} ({'Version' if len(versions) == 1 else 'Versions'} {runs_text(versions)})"
         text = "\n".join(grammar(one, lines, title))
         found.append(LayoutView(one, versions, lines, text))
@@ -314,7 +315,7 @@ def message_view(
         layouts=found,
         examples=examples.of(message),
         versions=list(_versions(matrix, distinct, releases)),
-        changes=changes(by_version),
+        changes=changes(by_version, rows_of),
         remarks=remarks(message.decl, by_version),
         matrix=matrix,
         grid=releases.grid(matrix),

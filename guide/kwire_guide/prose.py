@@ -12,9 +12,11 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from kwire_guide.drawings import DRAWINGS
+from kwire_guide.drawings import DRAWINGS, words
 from kwire_guide.kips import kip_address, split_at_kips
 from kwire_guide.rendering import visible
+
+PARSER = MarkdownIt("commonmark", {"html": False, "linkify": False, "xhtmlOut": False}).enable("table")
 
 Follow = Callable[[str], str]
 """Maps the target of a link to an address on the site. An empty address turns the link into plain text."""
@@ -22,7 +24,8 @@ Follow = Callable[[str], str]
 
 @dataclass(frozen=True)
 class Heading:
-    """A heading below the title: its anchor and text, and the text, code words and link addresses of its section."""
+    """A heading below the title: its anchor and text, and the text, code words and link addresses of its section. The
+    text includes the drawings of bytes."""
 
     anchor: str
     title: str
@@ -45,8 +48,7 @@ class Prose:
 
 def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
     """Return the page for ``markdown``. Raise ``ValueError`` if the text does not begin with a title."""
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "xhtmlOut": False}).enable("table")
-    tokens = parser.parse(visible(markdown.replace("\r\n", "\n")))
+    tokens = PARSER.parse(visible(markdown.replace("\r\n", "\n")))
     if not tokens or tokens[0].tag != "h1":
         raise ValueError("begin with a title, such as `# Title`")
     _name_headings(tokens)
@@ -58,7 +60,7 @@ def read_prose(markdown: str, follow: Follow = lambda target: target) -> Prose:
         title=_plain(tokens[1]),
         about=re.split(r"(?<=\.)\s", _plain(about))[0] if about else "",
         names=sections[0].names,
-        body=Markup(parser.renderer.render(_wide_tables(tokens), parser.options, {})),
+        body=Markup(PARSER.renderer.render(_wide_tables(tokens), PARSER.options, {})),
         headings=tuple(sections[1:]),
     )
 
@@ -138,6 +140,8 @@ def _sections(tokens: Sequence[Token]) -> Iterator[Heading]:
             children = token.children or ()
             names |= dict.fromkeys(child.content for child in children if child.type == "code_inline")
             links |= dict.fromkeys(str(child.attrGet("href")) for child in children if child.type == "link_open")
+        elif token.type == "fence" and token.info.strip() == "bytes":
+            texts.append(words(token.content))
     yield section()
 
 

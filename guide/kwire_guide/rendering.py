@@ -1,7 +1,7 @@
 """Renders pages.
 
-All texts come from definitions or recorded bytes and are untrusted. Characters that a browser would interpret or
-hide, such as control and direction characters, are replaced before Jinja escapes HTML.
+All texts come from definitions or recorded bytes and are untrusted. Jinja escapes HTML. In the finished page,
+characters that a browser would interpret or hide, such as control and direction characters, are replaced.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from kwire_guide.kips import kip_address, split_at_kips
 from kwirec.diagnostics.columns import printable
@@ -21,11 +20,9 @@ from kwirec.emitters.environment import FOLDERS
 from kwirec.guide import anchor
 
 
-def visible(value: Any) -> Any:
-    """Return a text with all invisible characters except line breaks made visible. Return other values unchanged."""
-    if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
-        return value
-    return "\n".join(map(printable, value.split("\n")))
+def visible(text: str) -> str:
+    """Return a text with all invisible characters except line breaks made visible."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def embedded(text: str) -> Markup:
@@ -37,7 +34,7 @@ def embedded(text: str) -> Markup:
 @lru_cache(4096)
 def breakable(name: str, width: int = 12) -> Markup:
     """Return a name. If the name is longer than ``width``, browsers may break it between its words."""
-    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[_.])", visible(name)) if len(name) > width else [visible(name)]
+    words = re.split(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[_.])", name) if len(name) > width else [name]
     return Markup("<wbr>").join(words)
 
 
@@ -51,25 +48,21 @@ def coded(text: str) -> Markup:
 def _linked(text: str) -> Markup:
     link = Markup('<a href="{}">KIP-{}</a>')
     pieces = enumerate(split_at_kips(text))
-    return Markup().join(
-        link.format(kip_address(int(piece)), piece) if at % 2 else visible(piece) for at, piece in pieces
-    )
+    return Markup().join(link.format(kip_address(int(piece)), piece) if at % 2 else piece for at, piece in pieces)
 
 
 def named(pieces: Iterable[tuple[str, str, str]]) -> Markup:
     """Return the pieces of a description (:meth:`kwire_guide.fields.Names.pieces`) with links to the fields."""
-    forms = {
-        (False, False): "{0}",
-        (False, True): "<code>{0}</code>",
-        (True, True): '<a href="#{1}"><code>{0}</code></a>',
-    }
-    shown = (Markup(forms[bool(place), bool(code)]).format(visible(text), place) for text, place, code in pieces)
-    return Markup().join(shown)
+    return Markup().join(_named(*piece) for piece in pieces)
+
+
+def _named(text: str, place: str, code: str) -> Markup:
+    shown = Markup(f"<code>{escape(text)}</code>") if code else escape(text)
+    return Markup(f'<a href="#{escape(place)}">{shown}</a>') if place else shown
 
 
 def literal(text: str) -> Markup:
     """Return a long text for use in an element, without escaping quotation marks."""
-    text = str(visible(text))
     return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
 
 
@@ -80,7 +73,7 @@ ENVIRONMENT = jinja2.Environment(
     lstrip_blocks=True,
     keep_trailing_newline=True,
     autoescape=True,
-    finalize=visible,
+    auto_reload=False,
 )
 ENVIRONMENT.filters |= {
     "anchor": anchor,
@@ -95,4 +88,4 @@ ENVIRONMENT.filters |= {
 
 def render(template: str, **context: object) -> str:
     """Return the rendered text of ``templates/guide/TEMPLATE``."""
-    return ENVIRONMENT.get_template(f"guide/{template}").render(**context)
+    return visible(ENVIRONMENT.get_template(f"guide/{template}").render(**context))

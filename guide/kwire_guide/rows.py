@@ -7,6 +7,7 @@ place is also the anchor of the field on the message's page.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kwirec.lowering.layout import (
@@ -65,6 +66,14 @@ class Row:
 def rows(layout: MessageLayout) -> tuple[Row, ...]:
     """Return the fields of a layout. A struct precedes its fields, and tagged fields come last in their struct."""
     return tuple(_row(python_path(path), field) for path, field in walk(layout.body))
+
+
+RowsOf = Mapping[MessageLayout, tuple[Row, ...]]
+
+
+def all_rows(layouts: Mapping[int, MessageLayout]) -> RowsOf:
+    """Return the rows of each layout of a message, in the order of the versions."""
+    return {one: rows(one) for one in dict.fromkeys(layouts.values())}
 
 
 def _row(place: str, field: FieldLayout | TagLayout) -> Row:

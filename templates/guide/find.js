@@ -91,12 +91,14 @@ function finder(data, MiniSearch) {
     return [...best].sort(([a, [r, s]], [b, [q, t]]) => r - q || s - t || a - b).map(([id]) => entries[id]);
   }
 
-  // What a reader may mean: the text, or the guide's words for it
+  // What a reader may mean: the text, or the guide's words for it, with the rest of the text, and alone if the rest is long
   function meant(text) {
     const lower = ` ${text.toLowerCase().replace(/[?!"]/g, "").replace(/\s+/g, " ")} `;
     const phrase = Object.keys(synonyms).filter(words => lower.includes(` ${words} `)).sort((a, b) => b.length - a.length)[0];
     if (phrase === undefined) return [text];
-    return synonyms[phrase].split(",").map(other => lower.replace(` ${phrase} `, ` ${other.trim()} `).trim());
+    const others = synonyms[phrase].split(",").map(other => other.trim());
+    const alone = lower.trim().split(" ").length > phrase.split(" ").length + 1 ? others : [];
+    return [...others.map(other => lower.replace(` ${phrase} `, ` ${other} `).trim()), ...alone];
   }
 
   // "Fetch 16", "Fetch 11 16" and "Fetch 3.9.2" are versions and releases of an API, which are no entries.
@@ -109,6 +111,12 @@ function finder(data, MiniSearch) {
     if (/\.\d/.test(numbers)) return hit("releases", "which releases accept which versions");
     const [low, high] = numbers.match(/\d+/g).map(Number).sort((a, b) => a - b);
     return high === undefined ? hit(`v${low}`, `version ${low}`) : hit(`v${high}-vs-${low}`, `version ${high}, compared with ${low}`);
+  }
+
+  // "KIP-511 client software" is that proposal, whatever is said of it.
+  function proposals(text) {
+    const number = /\bkip[- ]?(\d+)\b./i.exec(text)?.[1];
+    return entries.filter(([, name]) => name === `KIP-${number}`).map(hit);
   }
 
   // The header of a request in hexadecimal digits, with or without the size before it
@@ -166,7 +174,7 @@ function finder(data, MiniSearch) {
     const text = given.trim().replace(/\borg\.apache\.kafka\.(\w+\.)*/g, "").replace(/Exception\b/g, "");
     if (!text) return [];
     const groups = [];
-    const direct = [...header(text), ...versions(text), ...values(text)];
+    const direct = [...header(text), ...versions(text), ...values(text), ...proposals(text)];
     if (direct.length) groups.push({ title: "Meant", hits: direct.slice(0, SHOWN) });
     const all = ranked(text);
     for (const group of [...new Set(all.map(entry => entry[GROUP]))].sort((a, b) => (a === DOCUMENT) - (b === DOCUMENT))) {

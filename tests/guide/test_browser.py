@@ -644,6 +644,18 @@ def test_pages_load_alone_and_fit_a_phone_and_paper(folder: Path, path: str, wid
     assert result["wider"] <= 0
 
 
+def test_cells_of_a_matrix_have_one_line(folder: Path) -> None:
+    script = """
+        const range = document.createRange();
+        const lines = found => (range.selectNodeContents(found), range.getClientRects().length);
+        const cells = all(".matrix td");
+        tell({ cells: cells.length, broken: cells.filter(td => lines(td) > 1).map(td => td.textContent) });
+    """
+    result = seen(folder, "releases/index.html", script)
+    assert result["cells"] > 900
+    assert result["broken"] == []
+
+
 def printed(folder: Path) -> Path:
     """A copy of the site whose screen looks like paper."""
     copy = folder.with_name(f"{folder.name}-printed")

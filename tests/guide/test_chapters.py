@@ -99,7 +99,6 @@ def test_words_between_backticks_are_code() -> None:
     )
     assert coded("a ` b") == "a ` b"
     assert coded("a `b\nc` d") == "a `b\nc` d"
-    assert "\u202e" not in coded("`\u202e`")
     assert coded(f"`{'x' * 29}_y`") == f"<code>{'x' * 29}_<wbr>y</code>"
     assert coded(f"`{'x' * 28}_y`") == f"<code>{'x' * 28}_y</code>"
 
@@ -111,7 +110,6 @@ def test_words_between_backticks_are_code() -> None:
         ("topics.partition_id", "topics.<wbr>partition_<wbr>id"),
         ("ScramSha256Hash", "Scram<wbr>Sha256<wbr>Hash"),
         ("num_of_<partitions>", "num_<wbr>of_<wbr>&lt;partitions&gt;"),
-        ("direction\u202echanged", "direction\ufffdchanged"),
     ],
 )
 def test_long_names_may_be_broken_between_their_words(name: str, shown: str) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from kwire_guide.assets import assets
+
 NODE = shutil.which("node")
 pytestmark = [pytest.mark.skipif(not NODE, reason="node is not installed"), pytest.mark.slow]
 
@@ -281,9 +283,9 @@ STATEMENTS = {
     "acks 0 server will not send response": "producing.html#produce",
     "timeout milliseconds the server can await acknowledgements": "producing.html#produce",
     "highwater mark offset": "high_watermark",
-    "log end offset how far behind": "fetching.html#fetch",
+    "log end offset how far behind": "fetching.html#fetch|high_watermark",
     "consumer lag": "high_watermark",
-    "time -1 latest offset -2 earliest": "fetching.html#offsets-by-time",
+    "time -1 latest offset -2 earliest": "fetching.html#offsets-by-time|ListOffsetsTimestamp",
     "protocol primitive types": "types.html",
     "notes on reading the request format grammars": "reading.html#grammars",
     "request header v2": "headers.html",
@@ -298,6 +300,31 @@ STATEMENTS = {
     "unclean message beyond the max request size": "limits",
     "KIP-896": "kips.html#KIP-896",
     "KIP-500": "kips.html#KIP-500",
+    "broker may send partial message": "fetching",
+    "CORRELATION_ID user supplied integer": "correlation_id|headers|first-request",
+    "number of bytes of the request that follows": "framing.html#frames",
+    "why not amqp protobuf thrift": "design",
+    "is it possible to add a new api": "compatibility|versions|design",
+    "fetch size must be larger than largest message": "limits",
+    "data is opaque to the broker": "design",
+    "how a piece of data is assigned to a partition": "producing.html#choosing",
+    "clients directly control assignment": "producing.html#choosing",
+    "batch across topics and partitions in one request": "producing.html#batches",
+    "log compaction key": "log-files.html#compaction",
+    "consumer metadata request": "find_coordinator",
+    "leader is -1 when no leader election": "errors.html#5|leader_id",
+    "CRC is the CRC32 of the remainder of the message bytes": "records",
+    "requests initiated by the client": "framing",
+    "servers continue to support old clients": "compatibility",
+    "batch overhead size 61 bytes": "records.html#record-batch",
+    "log entry offset and size": "records.html#message-sets",
+    "partitionLeaderEpoch set by broker not covered by crc": "records.html#record-batch",
+    "delete horizon tombstone": "records.html#record-batch",
+    "lastOffsetDelta preserved by compaction": "records.html#record-batch",
+    "header key must not be null": "records.html#record",
+    "end transaction marker coordinator epoch": "records.html#control|end_txn_marker",
+    "KIP-511 client software name": "kips.html#KIP-511",
+    "KIP-447 producer scalability eos group metadata": "kips.html#KIP-447",
 }
 """What readers of the old pages about the protocol look for, each with a pattern for one of the first four hits."""
 
@@ -479,3 +506,17 @@ def test_bytes_show_their_header(site: Mapping[str, str], tmp_path: Path) -> Non
         [[title, [[found, place, _]]], *_] = answers[text]
         assert (title, found) == ("Meant", f"api/{path}-bytes")
         assert place.partition("version ")[2].partition(" ")[2] == said
+
+
+def test_two_thirds_of_the_words_in_the_guide_come_before_all_words_in_documentation(tmp_path: Path) -> None:
+    """Two of three words are enough, three of five are not."""
+    entries = [["guide/a.html", "A", "guide", "", "alpha beta gamma", 3, 0]]
+    entries += [["project/b.html", "B", "documentation", "", "alpha beta gamma delta epsilon zeta", 2, 5]]
+    script = json.dumps({"entries": entries, "fields": {}, "synonyms": {}, "apis": {}})
+    texts = {artifact.path: artifact.text for artifact in assets()}
+    site = {**texts, "assets/search.js": f"window.kwireSearch = {script};"}
+    found = ask(site, tmp_path, "alpha beta zeta", "alpha beta gamma delta zeta")
+    assert [[title for title, _ in groups] for groups in found.values()] == [
+        ["Chapters", "Documentation"],
+        ["Documentation"],
+    ]

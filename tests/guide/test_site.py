@@ -17,6 +17,8 @@ from click.testing import CliRunner
 from kwire.command import main as kwire_main
 from kwire_guide.inputs import Inputs
 from kwire_guide.kips import ADDRESS
+from kwire_guide.nav import Link, Links
+from kwire_guide.pages import Kind, OtherPage
 from kwire_guide.site import emit_site
 from kwirec.command import main
 from kwirec.diagnostics.examples import clock, field
@@ -245,3 +247,20 @@ def test_apis_are_listed_by_key_from_0_with_the_flexible_versions_that_they_have
     found = re.findall(r'<td data-head="(\w+)">(4[^<]*)</td>', index)
     assert found == [("versions", "4-9"), ("flexible", "4+")] * 2
     assert re.findall(r'<a href="api/(\w+)\.html">', index) == ["wind", "alarm"]
+
+
+@pytest.mark.parametrize(
+    ("count", "at", "listed"),
+    [
+        (24, 12, [*range(24)]),
+        (25, 0, [0, *range(1, 7)]),
+        (25, 3, [0, *range(1, 10)]),
+        (25, 7, [0, *range(1, 14)]),
+        (25, 8, [0, *range(2, 15)]),
+        (25, 24, [0, *range(18, 25)]),
+    ],
+)
+def test_a_long_group_lists_its_first_page_and_those_near(count: int, at: int, listed: list[int]) -> None:
+    links = [Link(f"{number}.html", str(number)) for number in range(count)]
+    page = OtherPage(path=f"{at}.html", title="", kind=Kind.DOCUMENT, template="")
+    assert [int(link.title) for link in Links("", Kind.DOCUMENT, links).near(page)] == listed

@@ -116,6 +116,7 @@ def _without_collector() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # saves the collection of all these objects when the process ends
         if enabled:
             gc.enable()
 

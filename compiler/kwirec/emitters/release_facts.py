@@ -86,7 +86,8 @@ def version_facts(
     releases = history.releases if message.is_rpc else {}
     apis = {name: facts[message.api_key] for name, facts in releases.items() if message.api_key in facts}
     accepts = {name: VersionRange.parse(api.accepts) for name, api in apis.items()}
-    newest = history.names[-1] if history.releases else None
+    names = history.names
+    newest = names[-1] if names else None
     unstable, deprecated = _marked(message, newest, apis)
     for version, layout in layouts.items():
         prints = history.prints(message.name, version)
@@ -105,8 +106,8 @@ def version_facts(
             "flexible": layout.is_flexible,
             "layout": layout.fingerprint,
             "status": status,
-            "releases": spans(having, history.names),
-            "other_bytes_in": spans(others, history.names),
+            "releases": spans(having, names),
+            "other_bytes_in": spans(others, names),
         }
 
 

@@ -40,9 +40,12 @@ class Token(NamedTuple):
     start: int
 
     @property
+    def end(self) -> int:
+        return self.start if self.kind is Kind.END else self.start + len(self.text)
+
+    @property
     def span(self) -> Span:
-        length = 0 if self.kind is Kind.END else len(self.text)
-        return Span(self.source, self.start, self.start + length)
+        return Span(self.source, self.start, self.end)
 
 
 _TOKEN = re.compile(

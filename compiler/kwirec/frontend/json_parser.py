@@ -120,7 +120,7 @@ class _Parser:
     def _advance(self) -> Token:
         token = self.token
         if token.kind is not Kind.END:
-            self._end = token.span.end
+            self._end = token.end
             self.token = next(self._tokens)
         return token
 

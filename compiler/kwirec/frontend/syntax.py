@@ -304,12 +304,17 @@ ATTRIBUTES: Mapping[type, Mapping[str, Attribute]] = {node: dict(_rows(node)) fo
 """The attributes of each kind of node by JSON name, in the order in which they are written."""
 
 
+_RANGES = {
+    node: [(name, one.name) for name, one in attributes.items() if one.name.endswith("versions")]
+    for node, attributes in ATTRIBUTES.items()
+}
+"""The attributes with version ranges, by JSON name."""
+
+
 def ranges(node: MessageDecl | StructDecl | FieldDecl) -> Iterator[tuple[str, Spanned[VersionRange]]]:
     """Yield the version ranges written on the node itself, each with the JSON name of its attribute."""
-    for name, attribute in ATTRIBUTES[type(node)].items():
-        if not attribute.name.endswith("versions"):
-            continue
-        written = getattr(node, attribute.name)
+    for name, attribute in _RANGES[type(node)]:
+        written = getattr(node, attribute)
         if isinstance(written, Spanned):
             yield name, written
         else:

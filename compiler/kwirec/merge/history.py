@@ -104,6 +104,8 @@ class History:
 
     def unpublished_in(self, message: str, version: int) -> set[str]:
         """Return the releases without a message's module, if the last release with the module had the version."""
+        if not any(message in messages for messages in self.unpublished.values()):
+            return set()
         found: set[str] = set()
         there = False
         for release in self.names:
