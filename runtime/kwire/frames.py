@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MAX_FRAME = 104_857_600
-"""Default maximum size of a frame in bytes, as in Kafka's ``socket.request.max.bytes`` (100 MiB)."""
+"""Default maximum frame size (100 MiB), as in Kafka's ``socket.request.max.bytes``."""
 MAX_DECODED = 2 << 20
 """Default size, in bytes, above which messages in captures and logs are decoded only if they contain few values."""
 

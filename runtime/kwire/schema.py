@@ -121,7 +121,7 @@ _DEFAULTS = Field.__init__.__kwdefaults__ or {}
 
 
 class PresentField(Field):
-    """A field in one of the versions that contain the field."""
+    """A field in a version that contains it."""
 
     __slots__ = ("default", "is_compact", "is_nullable", "is_tagged")
 
@@ -235,8 +235,7 @@ def struct_class(owner: type[Struct], field: Field) -> type[Struct] | None:
 
 
 def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
-    """Return the enum that names the values or elements of a field of ``owner``, or ``None`` if the field has no
-    enum.
+    """Return the enum for the values or elements of a field of ``owner``, or ``None`` if there is no enum.
 
     Enums are in the ``enums`` module of the generated package, which is imported by this call.
     """

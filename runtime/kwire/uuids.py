@@ -36,6 +36,6 @@ _TO_URL = str.maketrans("+/", "-_")
 _FROM_URL = str.maketrans("-_", "+/")
 
 ZERO_UUID = Uuid(bytes(16))
-"""The all-zero uuid, which means "none", such as no topic or no directory."""
+"""The all-zero uuid. Messages contain it for "none", such as no topic or no directory."""
 
 __all__ = ["ZERO_UUID", "Uuid"]

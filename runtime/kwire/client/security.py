@@ -58,8 +58,8 @@ class Security:
         )
 
     def exposed(self, host: str) -> str:
-        """Return the kind of secret (``password`` or ``token``) that a login at this host would send in clear text,
-        or an empty string."""
+        """Return the kind of secret (``password`` or ``token``) that a login at this host would expose, or an empty
+        string."""
         in_clear = IN_CLEAR.get(self.sasl.mechanism, "") if self.sasl else ""
         return "" if self.tls or _is_loopback(host) else in_clear
 

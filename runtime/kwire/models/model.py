@@ -30,7 +30,7 @@ from kwire.struct import FieldTags, Struct
 S = TypeVar("S", bound=Struct)
 
 OPTIONAL: Any = None
-"""``None``, with a type that makes it a valid default for any attribute."""
+"""``None``, typed as a valid default for any attribute."""
 
 if TYPE_CHECKING:
     from pydantic.functional_validators import ModelWrapValidatorHandler
@@ -90,7 +90,7 @@ class ModelOf(_Typed[S]):
         return cls.model_validate(struct)
 
     def to_codec(self) -> S:
-        """Return a codec object with the values of this model. Raise ``ValueError`` if only the size of records is
+        """Return a codec object with the model's values. Raise ``ValueError`` if only the size of records is
         known."""
         values = {field.codec.name: _to_codec(getattr(self, field.name)) for field in self.LIVE}
         for field in self.LIVE:
@@ -105,7 +105,7 @@ class ModelOf(_Typed[S]):
 
     @property
     def unknown_tags(self) -> FieldTags:
-        """The unknown tagged fields of the codec object, which Kafka's JSON form cannot represent."""
+        """Unknown tagged fields of the codec object. Kafka's JSON form cannot represent such fields."""
         return self._unknown_tags
 
     @unknown_tags.setter

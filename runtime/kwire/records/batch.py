@@ -178,8 +178,8 @@ class Batch:
 
     @property
     def timestamp_type(self) -> TimestampType:
-        """The type of the timestamps. "create" means the time of creation, "append" means the time when the broker
-        appended the batch, and "none" means that magic 0 has no timestamps."""
+        """The type of the timestamps. With "create", they are the times of creation. With "append", they are the time
+        when the broker appended the batch. With "none", as in magic 0, there are no timestamps."""
         if self.magic == 0:
             return "none"
         return "append" if self.attributes & APPEND_TIME else "create"

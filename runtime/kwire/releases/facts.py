@@ -92,7 +92,7 @@ class Release:
 
 
 def format_range(versions: range) -> str:
-    """Return a range as text, such as ``3-11`` for ``range(3, 12)`` and ``none`` for an empty range."""
+    """Return a range as text, such as ``3-11``, or ``none`` for an empty range."""
     if not versions:
         return "none"
     return str(versions[0]) if len(versions) == 1 else f"{versions[0]}-{versions[-1]}"

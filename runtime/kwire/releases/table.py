@@ -86,8 +86,7 @@ class Releases(Mapping[str, Release]):
     def negotiate(
         self, client: object, broker: object, *, listener: str | None = None, unstable: bool = False
     ) -> Negotiation:
-        """Return the version of each API that ``client`` and ``broker`` would use, or the reason why there is no such
-        version.
+        """Return the version of each API that ``client`` and ``broker`` would use, or why there is no such version.
 
         Each side is a release name, a ``Release``, a ``BrokerAnswer``, a decoded ApiVersionsResponse, or a mapping
         from API keys or names to ranges. ``listener`` excludes APIs that the broker does not offer on this listener.
@@ -112,7 +111,7 @@ class Releases(Mapping[str, Release]):
         listener: str | None = None,
         unstable: bool = False,
     ) -> list[Change]:
-        """Return the changes for APIs whose version changes or is lost when the broker ``after`` replaces the broker
+        """Return the changes for APIs whose version changes or is lost when the broker ``after`` replaces
         ``before``."""
         old = self.negotiate(client, before, listener=listener, unstable=unstable)
         new = self.negotiate(client, after, listener=listener, unstable=unstable)
