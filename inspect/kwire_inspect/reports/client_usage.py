@@ -242,7 +242,7 @@ def client_of(row: Row) -> Client:
 
 
 def uses_of(rows: Iterable[Row]) -> list[Use]:
-    """Return a use for each client, API and version.
+    """Return a :class:`Use` for each client, API and version.
 
     Several types of input may contain the same requests, so only the count of the type with the most requests is
     used. Counts for different ports are added up.

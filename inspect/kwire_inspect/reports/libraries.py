@@ -109,8 +109,7 @@ def library_of(client: Client) -> Library | None:
 
 
 def works_since(library: str, target: Release, releases: Releases) -> tuple[int, ...] | None:
-    """Return the oldest version of a library that works on a target with default settings, if all newer versions work
-    too.
+    """Return the oldest version of a library that, like all newer versions, works on a target with default settings.
 
     Return ``None`` if there is no such version.
     """

@@ -49,7 +49,7 @@ at a time."""
 LONG = 36
 """Maximum length in characters of texts that are not folded."""
 FILTERED = frozenset({"owner", "target", "change"})
-"""Columns with few distinct values, by which users can filter as they can by columns with colours."""
+"""Columns with few distinct values. Users can filter rows by these columns, as by columns with colours."""
 
 Shown = tuple[str, str, str, str, str]
 """Text, sort key, layout, colour and address of a cell."""

@@ -107,7 +107,7 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A report as data.
+    """A report as data, from which pages, files and terminal output are made.
 
     ``name`` is the stem of the report's file names. ``exit_code`` is 0, or 1 if the report requires action. Pages,
     Markdown and JSON link APIs and errors to ``guide``. A page shows when the report was ``made``. The page reloads

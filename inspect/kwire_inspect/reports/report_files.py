@@ -77,8 +77,8 @@ def _array(cells: Sequence[Cell]) -> Any:
 
 
 def _storable(value: Any) -> Any:
-    """Return a value that Arrow can store. Lone surrogates in texts are escaped, because UTF-8 cannot encode them.
-    Times are converted to UTC."""
+    """Convert a value to a form that Arrow can store. Lone surrogates in texts are escaped, because UTF-8 cannot
+    encode them. Times are converted to UTC."""
     if isinstance(value, list):
         return [_storable(item) for item in value]
     if isinstance(value, datetime):

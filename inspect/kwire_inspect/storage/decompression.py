@@ -68,8 +68,8 @@ class _Counted(io.RawIOBase):
 
 
 def _bounded(file: BinaryIO, reads: Callable[[BinaryIO], Iterator[bytes]]) -> Iterator[bytes]:
-    """Yield the decompressed bytes. Raise ``DamagedStreamError`` if their number exceeds both ``MAX_FREE`` and
-    ``MAX_RATIO`` times the number of compressed bytes."""
+    """Yield the decompressed bytes. Raise ``DamagedStreamError`` if the number of decompressed bytes exceeds both
+    ``MAX_FREE`` and ``MAX_RATIO`` times the number of compressed bytes."""
     counted, size = _Counted(file), 0
     for chunk in reads(cast(BinaryIO, counted)):
         size += len(chunk)

@@ -45,8 +45,8 @@ class LocalPlace:
         """Open a file for reading and seeking, at its beginning.
 
         Raises ``OSError`` if the file cannot be opened, or is a pipe, socket or device. With ``peek``, only the
-        beginning of standard input is readable, and the next reader can read it again. With ``expected``, an object
-        in a store raises an error if it has a different stamp.
+        beginning of standard input is readable, and the next reader can read it again. If ``expected`` is set, an
+        error is raised for an object in a store whose stamp differs.
         """
         return regular(self.name).open("rb")
 

@@ -161,7 +161,7 @@ class LocalTable:
             yield _cast(batch, schema)
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Pass all rows, with the columns of ``schema``, to a function. Return the batches that it returns."""
+        """Pass all rows, with the columns of ``schema``, to a function. Return the batches from the function."""
         return function(self.batches(schema))
 
 
@@ -188,7 +188,7 @@ class LocalRows:
         return self.loaded.name
 
     def mapped(self, schema: pa.Schema, function: Batches, **how: Any) -> Iterable[pa.RecordBatch]:
-        """Pass all rows, with the columns of ``schema``, to a function. Return the batches that it returns."""
+        """Pass all rows, with the columns of ``schema``, to a function. Return the batches from the function."""
         return self._read(columns=schema.names, transform=function, **how)
 
     def count(self) -> int:

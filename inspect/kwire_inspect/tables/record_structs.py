@@ -49,7 +49,7 @@ class RecordKind:
     """A kind of record, and the message names of its key and value.
 
     ``starts`` contains the possible first bytes of the key, or of the value if there is no key. ``topic`` is ``None``
-    for control records, which may be in any topic. Kinds of Kafka Connect records have no messages. For these kinds,
+    for control records, which may be in any topic. Kinds of Kafka Connect records have no messages, and their
     ``topic`` is a pattern for topic names.
     """
 
