@@ -170,8 +170,8 @@ def decode_within(
     """Return the message from ``start`` to the end of ``data``, like ``Message.decode``, or ``None`` if the message
     is large.
 
-    A decoded message can use 75 times as much memory as its bytes. A message is large if ``data`` is longer than
-    ``most`` bytes, unless it mainly consists of a few values such as records. ``too_many_values`` gives the reason.
+    A decoded message can use 75 times the memory of its bytes. A message is large if ``data`` is longer than ``most``
+    bytes, unless it mainly consists of a few values such as records. ``too_many_values`` gives the reason.
     """
     if len(data) <= most:
         if len(data) <= UNPAUSED and type(data) is bytes and 0 <= start <= len(data):

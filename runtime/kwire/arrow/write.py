@@ -151,7 +151,8 @@ def _uuids(values: Sequence[bytes]) -> pa.Array:
 def uuid_texts(uuids: bytes, count: int) -> pa.Array:
     """Return uuids, each followed by two zero bytes, as strings in Kafka's format.
 
-    A single call converts all uuids. Every 18 bytes become 24 base64 characters, the first 22 of which are the uuid.
+    A single call converts all uuids. Every 18 bytes become 24 base64 characters. The first 22 characters are the
+    uuid.
     """
     if len(uuids) != 18 * count:
         raise ValueError("expected uuids of 16 bytes")

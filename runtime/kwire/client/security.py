@@ -161,7 +161,7 @@ def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
 
     if "ssl.keystore.key" not in properties:
         return context(get("ssl.keystore.location"))
-    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read this one.
+    with tempfile.TemporaryDirectory() as folder:  # ssl reads keys only from files. Other users cannot read it.
         file = Path(folder, "key.pem")
         file.write_text(f"{properties['ssl.keystore.key']}\n{get('ssl.keystore.certificate.chain', '')}\n")
         try:

@@ -34,7 +34,7 @@ class ShrunkFileError(OSError):
 
 
 class Window:
-    """A file of ``size`` bytes, a part of which is in memory. Each access to the file reads at least ``least`` bytes.
+    """A file of ``size`` bytes that is partly in memory. Each access to the file reads at least ``least`` bytes.
 
     ``verify`` says whether a batch must have a correct checksum to be intact.
     """

@@ -179,7 +179,7 @@ class Batch:
     @property
     def timestamp_type(self) -> TimestampType:
         """The type of the timestamps. With "create", they are the times of creation. With "append", they are the time
-        when the broker appended the batch. With "none", as in magic 0, there are no timestamps."""
+        when the broker appended the batch. With "none", as in magic 0, the records have no timestamps."""
         if self.magic == 0:
             return "none"
         return "append" if self.attributes & APPEND_TIME else "create"
