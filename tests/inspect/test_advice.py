@@ -159,8 +159,8 @@ def test_the_report_ends_in_advice() -> None:
     table = report.table("advice")
     texts = dict(zip(table.column("examples"), table.column("advice"), strict=True))
     assert texts[("a",)] == "Upgrade librdkafka 1.0.0 to 1.8.2 or newer."
-    newer = "Change the settings of librdkafka 2.8.0, which supports newer API versions: "
-    assert str(texts[("b",)]).startswith(newer)
+    settings = "Change the settings of librdkafka 2.8.0, which supports newer API versions: "
+    assert str(texts[("b",)]).startswith(settings)
     assert str(texts[("c",)]).startswith(
         "The library is unknown. Ask the owner. These library versions and newer ones work with 4.1.1: "
     )
