@@ -104,6 +104,7 @@ CASES: Mapping[str, tuple[str, str]] = {
         " diff union release:1.1.0 --union union --level policy --format markdown"
     ),
     "no files": ("messy", "check nowhere.json absent"),
+    "no files, for programs": ("messy", "check nowhere.json absent --format json ; check absent --format github"),
     "a file twice, and a folder": ("notes", "check defs/B.krm defs ./defs/B.krm --format short"),
 }  # fmt: skip
 

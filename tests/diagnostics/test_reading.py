@@ -152,7 +152,7 @@ def test_a_report_has_a_bounded_number_of_findings(monkeypatch: pytest.MonkeyPat
 def test_archive_gives_definitions_in_the_other_notation_whatever_they_say(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "defs.zip", "w") as written:
         written.writestr("Clock.krm", "Clock => data, max version 0\n")
-        written.writestr("Clock.txt", "no definition")
+        written.writestr("Clock.txt", MESSAGE)
     assert names(read(tmp_path / "defs.zip")[0], tmp_path) == ["defs.zip!Clock.krm"]
 
 

@@ -274,6 +274,13 @@ def test_windows_of_long_lines(length: int, marks: list[tuple[int, int]], shown:
     assert found.endswith("…") is (shown[-1][1] < length)
 
 
+def test_characters_that_are_cropped_stand_at_the_mark_of_the_crop() -> None:
+    line = show("x" * 400, [(100, 101), (300, 301)])
+    assert line.text == f"…{'x' * 59}…{'x' * 59}…"
+    columns = [0] * 71 + [*range(1, 60)] + [60] * 141 + [*range(61, 120)] + [120] * 70 + [121]
+    assert [line.column(index) for index in range(401)] == columns
+
+
 def test_two_labels_that_begin_on_one_line_are_nested(finder: Any) -> None:
     text = "one two\nthree\nfour\n"
     found = render_text([finder(text).finding("one two\nthree", "inner", ("⟨two\nthree\nfour⟩", "outer"))])
