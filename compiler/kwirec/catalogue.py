@@ -1,6 +1,6 @@
 """All diagnostic codes, functions that look them up, ``kwirec explain`` texts, and the pages in ``docs/rules``.
 
-Codes are sorted by compiler pass. Within the validation pass, they follow the order of its rules.
+Codes are sorted by compiler pass. Codes of the validation pass follow the order of its rules.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _index_lines() -> Iterator[str]:
     yield ""
     yield _fill(
         "Every finding has one of these codes. `kwirec explain K602` prints a page in the terminal. "
-        "Errors stop the compiler. Warnings only make `kwirec check` fail. Notes have no effect. "
+        "Errors stop the compiler. Warnings only make `kwirec check` fail. Notes do not affect the exit code. "
         "`kwirec check --fix` corrects findings of fixable codes if only one correction makes sense. In its "
         '`pyproject.toml`, a project can change the severity of relaxable codes (`severity = { K207 = "off" }`) or '
         "waive single findings with a reason (`[[tool.kwirec.waivers]]`)."
@@ -136,12 +136,13 @@ def _marks(code: Code, bold: str = "") -> str:
 def _how_to_change(code: Code) -> str:
     if not code.relaxable:
         return (
-            "Such definitions cannot be compiled correctly, so the severity is fixed and findings cannot be waived."
+            "A definition with this mistake cannot be compiled correctly, so the severity is fixed and findings "
+            "cannot be waived."
         )
     return (
         "Set another severity (error, warning, note or off) for the whole project, or waive single findings. A "
-        "waiver names the message, and the path of the field if the finding is about a field. Without `field`, it "
-        "applies to the whole message. In `pyproject.toml`:"
+        "waiver names the message, and the path of the field if the finding is about a field. Without `field`, the "
+        "waiver applies to the whole message. In `pyproject.toml`:"
     )
 
 
@@ -176,7 +177,7 @@ def _in_both(example: str, other: str = "") -> str:
 def in_other_notation(example: str) -> str:
     """Convert an example from JSON to the indentation notation or vice versa, and return its text.
 
-    Return an empty string if the example is not a definition, or if its mistake is specific to its notation.
+    Return an empty string if the example is not a definition, or if the mistake is specific to the notation.
     """
     if not example.startswith(("{", "/")):
         return ""

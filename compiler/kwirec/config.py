@@ -63,7 +63,7 @@ def load_report(path: Path | None) -> Report:
 
 
 def read_section(path: Path, name: str, problems: list[str]) -> dict[str, Any]:
-    """Return the table ``[tool.NAME]`` of a TOML file, or an empty table if it is missing."""
+    """Return the table ``[tool.NAME]`` of a TOML file, or an empty table if the file has no such table."""
     try:
         table: Any = tomllib.loads(read_regular(path).decode())
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:

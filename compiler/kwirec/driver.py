@@ -39,7 +39,8 @@ def quiet(phase: str, done: int, total: int) -> None:
 class Loaded:
     """The result of ``load``.
 
-    ``schema`` is complete only if the report has no errors. ``validated`` is true if the rules were applied to it.
+    ``schema`` is complete only if the report has no errors. ``validated`` is true if the rules were applied to the
+    schema.
     """
 
     documents: tuple[Document, ...]
@@ -59,8 +60,8 @@ def load(
 ) -> Loaded:
     """Read, parse, resolve and validate the definitions in ``paths``, and add findings to ``report``.
 
-    ``notation`` applies to files whose suffix does not determine it. ``dialect`` applies to files in the indentation
-    notation.
+    ``notation`` applies to files whose suffix does not determine the notation. ``dialect`` applies to files in the
+    indentation notation.
     """
     started = time.perf_counter()
     sources, errors = read_all(paths, report)

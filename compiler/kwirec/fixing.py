@@ -18,7 +18,7 @@ from kwirec.formatting import Rewritten, is_bundled
 from kwirec.frontend.notation import Dialect, Notation
 
 MAX_ROUNDS = 100
-"""Maximum number of rounds. Only hundreds of adjacent fixes would need more."""
+"""Maximum number of rounds. Only hundreds of adjacent fixes would need more rounds."""
 
 
 @dataclass(frozen=True)

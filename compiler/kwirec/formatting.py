@@ -24,7 +24,7 @@ from kwirec.frontend.krammar_indent import reindented
 from kwirec.frontend.notation import Notation
 
 BUNDLES = (*ARCHIVE_SUFFIXES, ".jsonl")
-"""Suffixes of files with many definitions for programs, which are not formatted."""
+"""Suffixes of files that contain many definitions for programs. Such files are not formatted."""
 
 _BOM = BOM_UTF8.decode()
 
@@ -62,7 +62,9 @@ def format_paths(paths: Iterable[Path], report: Report, *, notation: Notation | 
 
 
 def format_bytes(data: bytes, report: Report, *, notation: Notation | None = None) -> Rewritten | None:
-    """Return the formatted content of one file. If it has mistakes, add them to ``report`` and return ``None``."""
+    """Return the formatted content of one file. If the file has mistakes, add them to ``report`` and return
+    ``None``.
+    """
     if len(data) > MAX_BYTES:
         report.add(
             codes.UNREADABLE, f"cannot read {STANDARD_INPUT}", Span(Source(STANDARD_INPUT, ""), 0, 0), TOO_MUCH

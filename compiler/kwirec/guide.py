@@ -18,7 +18,9 @@ PARTS = {
     MessageKind.COORDINATOR_KEY: "key",
     MessageKind.COORDINATOR_VALUE: "value",
 }
-"""The part of a page that shows messages of each kind. Anchors begin with this part: ``#request-v12.topics``."""
+"""The name of the page part that shows messages of each kind. Anchors begin with this name:
+``#request-v12.topics``.
+"""
 
 
 def part_of(message: Message) -> str:

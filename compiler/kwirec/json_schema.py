@@ -36,58 +36,58 @@ DIALECT: Final = "http://json-schema.org/draft-07/schema#"
 
 ABOUT: Mapping[type, Mapping[str, str]] = {
     MessageDecl: {
-        "type": "The kind of the message, which decides what precedes its bytes.",
+        "type": "The kind of the message, which determines what bytes precede the message.",
         "name": "The name of the class: a capital letter, then letters and digits.",
         "apiKey": "The api key of a request and its response, or the type of a record.",
         "listeners": "The servers that accept the request.",
         "sentTo": "The broker that must receive the request. An extension of kwire.",
-        "validVersions": "All versions of the message; `none` only reserves the api key.",
+        "validVersions": "All versions of the message, or `none` to only reserve the api key.",
         "flexibleVersions": "The versions with compact lengths and tagged fields: `N+` or `none`.",
-        "headerVersions": "Ranges of versions, each with the version of its header [KIP-1313].",
+        "headerVersions": "Ranges of versions, mapped to header versions [KIP-1313].",
         "deprecatedVersions": "The versions that a later release will reject.",
         "latestVersionUnstable": "Whether the highest version is not advertised by default.",
-        "about": "One line: the sender, the receiver and the reason. An extension of kwire.",
+        "about": "A one-line description: the sender, the receiver and the reason. An extension of kwire.",
         "aliases": "Former names of the message. An extension of kwire.",
         "fields": "The fields, in the order of their bytes.",
         "commonStructs": "Structs that several fields of the message share.",
     },
     StructDecl: {
-        "name": "The name of the class. Fields have it as their type.",
-        "versions": "The versions that have the struct.",
-        "about": "One line about the struct. An extension of kwire.",
+        "name": "The name of the class, which fields use as their type.",
+        "versions": "The versions in which the struct exists.",
+        "about": "A one-line description of the struct. An extension of kwire.",
         "fields": "The fields, in the order of their bytes.",
     },
     FieldDecl: {
         "name": "A letter, then letters and digits. The attribute in Python is in snake case.",
         "type": "A primitive type, a struct, or an array of either: `[]int32`.",
-        "versions": "The versions that have the field. Default: `taggedVersions`.",
+        "versions": "The versions in which the field exists. Default: `taggedVersions`.",
         "taggedVersions": "The versions in which the field is tagged: `N+`.",
         "tag": "The number of the tagged field in its struct.",
         "nullableVersions": "The versions in which the field can be null.",
         "flexibleVersions": "The versions in which the length of this string or bytes field is compact.",
-        "default": 'The value in versions without the field; `"null"` for null.',
+        "default": 'The value in versions without the field, or `"null"` for null.',
         "enum": "The enum that names the values. An extension of kwire.",
-        "ignorable": "Whether versions without the field drop its value silently.",
-        "mapKey": "Whether Kafka looks elements up by this field. It has no effect on bytes.",
+        "ignorable": "Whether the value is dropped silently in versions without the field.",
+        "mapKey": "Whether Kafka looks up elements by this field. The attribute does not affect bytes.",
         "entityType": "The kind of entity that the value identifies, such as a topic or a broker.",
-        "zeroCopy": "Whether Kafka reads the bytes without a copy. It has no effect on bytes.",
+        "zeroCopy": "Whether Kafka reads the bytes without a copy. The attribute does not affect bytes.",
         "aliases": "Former names of the field. An extension of kwire.",
         "since": "The release that added this tagged field to existing versions. An extension of kwire.",
-        "about": "One line for readers and writers: the unit, and special values.",
-        "structAbout": "One line about the inline struct of the field. An extension of kwire.",
+        "about": "A one-line description for readers and writers, such as the unit and special values.",
+        "structAbout": "A one-line description of the inline struct of the field. An extension of kwire.",
         "fields": "The fields of the struct that `type` names.",
     },
     EnumDecl: {
         "type": "An enum names the values of integer fields. An extension of kwire.",
         "name": "The name of the class, to which the `enum` of a field refers.",
         "valueType": "The type of all fields with this enum.",
-        "about": "One line about the enum.",
+        "about": "A one-line description of the enum.",
         "values": "The named values. Peers may send values without a name.",
     },
     EnumValueDecl: {
         "name": "A letter, then letters, digits and underscores.",
         "value": "The number on the wire.",
-        "about": "One line about the value.",
+        "about": "A one-line description of the value.",
     },
 }
 """The attribute descriptions that editors show."""
@@ -138,7 +138,9 @@ _KNOWN: Mapping[tuple[type, str], dict[str, Any]] = {
     (MessageDecl, "listeners"): {**_TEXTS, "items": {"anyOf": [{"enum": [*LISTENERS]}, {"type": "string"}]}},
     (FieldDecl, "entityType"): {"anyOf": [{"enum": [*ENTITY_TYPES]}, {"type": "string"}]},
 }
-"""Schemas of attributes with known values, for completion. They accept any string if protocols can add values."""
+"""Schemas of attributes with known values, for completion. If protocols can add values, the schema accepts any
+string.
+"""
 
 
 def definitions_schema() -> dict[str, Any]:

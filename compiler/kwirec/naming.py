@@ -24,15 +24,17 @@ RESERVED = frozenset(
     | {"bool", "bytes", "classmethod", "dict", "float", "i64", "int", "list", "property", "range", "slots"}
     | {"staticmethod", "str", "tuple"}
 )
-"""Method names of generated classes, and names of types and functions that these classes use. Their constants are
-upper-case and cannot collide."""
+"""Method names of generated classes, and names of types and functions that these classes use. Constants of these
+classes are upper-case and cannot collide with field names.
+"""
 
 RESERVED_CLASSES = frozenset(
     {"BytesWriter", "ClassVar", "Field", "FieldTags", "Message", "Struct", "UNSET", "Uuid"}
     | {"ALIASES", "LOGS", "MODULES", "PROTOCOL", "False", "None", "True"}
 )
-"""Names that generated modules use for other purposes than protocol classes. A struct with such a name is prefixed
-with its message's name. Messages cannot have such names."""
+"""Names that generated modules use for other purposes than protocol classes. The name of the message is prefixed to
+the name of such a struct. Messages cannot have such names.
+"""
 
 
 RESERVED_ENUMS = frozenset({"ProtocolEnum", "False", "None", "True"})

@@ -51,7 +51,7 @@ INTERPRETED: Mapping[str, str] = {
     "enums": "names of values, for people and tools",
     "errors": "raised once per failure. Look-ups raise a KeyError, from which a native class cannot also derive",
     "lookup": "imports modules by name and looks up classes in tables",
-    "uuids": "Uuid derives from bytes, and a native class cannot",
+    "uuids": "Uuid derives from bytes, which a native class cannot do",
     "frames": "splits streams. All its time is spent on slicing",
     "primitives": "reads the few numbers before messages in records",
     "records": "all except readers, batches and builders: message sets, errors, the slow path",
@@ -74,13 +74,17 @@ SUFFIX = importlib.machinery.EXTENSION_SUFFIXES[0]
 """The suffix of extension modules for this Python."""
 
 CONSTRUCTOR = re.compile(r"^(new_\w+) = constructor\(\s*\w+(?:,\s*without=\(([^)]*)\))?", re.M)
-"""Matches the line of a codec module that makes ``new_X``. Its parameters are all fields except ``without``."""
+"""Matches the line of a codec module that makes ``new_X``. The parameters of ``new_X`` are all fields except
+``without``.
+"""
 
 LEVEL = 1
 """The optimisation level of the C compiler."""
 
 LOOPS = ("kwire.columns",)
-"""Packages with loops over numbers and bytes. They run a fifth faster if the C compiler optimises them fully."""
+"""Packages with loops over numbers and bytes. These loops run a fifth faster if the C compiler optimises them
+fully.
+"""
 
 SETUP = """\
 import sys
@@ -132,7 +136,7 @@ build_ext --inplace --build-lib={work}/lib --build-temp={work}/objects"""
 
 
 class BuildError(Exception):
-    """Raised when mypyc or the C compiler fails, with their output as its message."""
+    """Raised when mypyc or the C compiler fails. The message is their output."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -58,7 +58,7 @@ WRITE_SLICE = custom_op([bytes_writer_rprimitive, *PLACE], none_rprimitive, "Kwi
 MAKE_UUID = custom_op(PLACE, object_rprimitive, "KwireOps_MakeUuid", ERR_MAGIC)
 
 CLOSED: dict[str, str] = {}
-"""By module name, the source paths of modules whose classes have no subclasses in other modules."""
+"""Source paths of modules whose classes have no subclasses in other modules, by module name."""
 
 
 def register(constructors: Mapping[str, Sequence[str]]) -> None:
@@ -184,9 +184,9 @@ def _initial(builder: IRBuilder, expr: CallExpr) -> Iterator[tuple[str, str, Exp
 def close_classes(builder: IRBuilder, expr: CallExpr, callee: RefExpr) -> Value | None:
     """Declare at the end of a module that its classes have no subclasses in other modules.
 
-    mypyc cannot know this when it compiles a single module. With this fact, it knows that attributes set in
-    ``__init__`` always exist. It then checks neither for an old value before a write nor for a missing one before a
-    read.
+    mypyc cannot know this when it compiles a single module. With this fact, mypyc knows that attributes set in
+    ``__init__`` always exist. It then omits the check for an old value before a write and for a missing value before
+    a read.
     """
     classes = _classes(builder)
     CLOSED[builder.module_name] = builder.module_path

@@ -1,7 +1,7 @@
 """Creates new projects from ``templates/new``. A project is a small protocol with tests and a Makefile, or a template
 folder with a test.
 
-It also creates a workflow that checks pull requests.
+The module also creates a workflow that checks pull requests.
 """
 
 from __future__ import annotations

@@ -46,12 +46,12 @@ class VersionRange:
         low = int(form["low"])
         high = MAX_VERSION if form["open"] else int(form["high"] or low)
         if max(low, high) > MAX_VERSION:
-            raise ValueError(f"versions are int16, the largest is {MAX_VERSION}")
+            raise ValueError(f"versions are int16, so the largest is {MAX_VERSION}")
         return VersionRange(low, high)
 
     @staticmethod
     def covering(versions: Iterable[int], *, open_at: int | None = None) -> VersionRange:
-        """Return the range that contains exactly ``versions``. Raises ``ValueError`` if they have gaps.
+        """Return the range that contains exactly ``versions``. Raises ``ValueError`` if the versions have gaps.
 
         A range that ends at the version ``open_at`` becomes open-ended (``N+``).
         """
@@ -91,7 +91,7 @@ class VersionRange:
         return self.low <= self.high
 
     def covers(self, other: VersionRange) -> bool:
-        """Return whether this range contains all versions of ``other``. All ranges cover an empty range."""
+        """Return whether this range contains all versions of ``other``. Every range covers an empty range."""
         return not other or (self.low <= other.low and other.high <= self.high)
 
     def intersect(self, other: VersionRange) -> VersionRange:

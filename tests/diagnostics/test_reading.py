@@ -254,7 +254,7 @@ def test_an_archive_has_a_bounded_number_of_files(tmp_path: Path, monkeypatch: p
 def test_files_of_an_archive_are_packed_as_in_a_jar(tmp_path: Path, method: int) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w", method) as packed:
         packed.writestr("A.json", MESSAGE)
-    assert refused(tmp_path / "a.zip") == "`A.json` uses a compression other than deflate"
+    assert refused(tmp_path / "a.zip") == "`A.json` is compressed with a method other than deflate"
 
 
 def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:

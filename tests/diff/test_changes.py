@@ -311,8 +311,8 @@ def test_defaults_are_told_as_definitions_spell_them(
     ("deprecated", "lost", "words"),
     [
         ({}, "versions 0-2", "none of these was deprecated"),
-        ({"deprecatedVersions": "0"}, "versions 1-2", "does not include all of them"),
-        ({"deprecatedVersions": "0-1"}, "version 2", "does not include all of them"),
+        ({"deprecatedVersions": "0"}, "versions 1-2", "does not include all of these versions"),
+        ({"deprecatedVersions": "0-1"}, "version 2", "does not include all of these versions"),
     ],
 )
 def test_only_versions_that_were_not_deprecated_are_lost_without_a_deprecation(

@@ -317,7 +317,7 @@ def test_what_is_new_in_a_version(diff: Diff) -> None:
     )
     two, three = diff(before, after).findings
     assert two.diagnostic.notes == (
-        "it is the first flexible version",
+        "this is the first flexible version",
         "added: `C`",
         "removed: `A`",
         "changed nullability or tagging: `B`",
@@ -330,7 +330,7 @@ def test_trap_47_a_version_with_the_same_bytes_is_no_wire_change(diff: Diff) -> 
     [one] = diff(before, after).findings
     assert (one.rule.name, one.diagnostic.notes) == (
         "VERSION_ADDED_SAME_BYTES",
-        ("it has the layout of version 2",),
+        ("the layout is the same as in version 2",),
     )
 
 

@@ -114,7 +114,7 @@ def test_an_expired_waiver_is_said_so(diff: Diff) -> None:
     expired = waiver(expires=JUNE)
     judgement = diff(BEFORE, AFTER, Level.WIRE, [expired], JUNE + datetime.timedelta(1))
     [one] = [one for one in judgement.findings if one.rule.name == "FIELD_TYPE_CHANGED"]
-    assert one.diagnostic.notes == ("its waiver expired on 2026-06-01: never used",)
+    assert one.diagnostic.notes == ("the waiver for this finding expired on 2026-06-01: never used",)
     assert judgement.unused == ()
 
 

@@ -190,8 +190,8 @@ def test_sections_come_by_api_key_and_rows_name_attributes_that_matter(load: Loa
         (frozenset({"Right"}), frozenset({"Away"})),
     )
     assert [line for line in shown if line.startswith(("### ", "| `", "Not", "Other"))] == [
-        "Not published with `2.0`, and not compared: `Away`.",
-        "Other bytes than today, and not compared (see `exceptions.json`): `Left`, `Right`.",
+        "Not compared, because not published with `2.0`: `Away`.",
+        "Not compared, because their bytes differ from the union (see `exceptions.json`): `Left`, `Right`.",
         "### Clock (api key 7)",
         "| `ClockRequest` | versions 0-2 | versions 0-4 |",
         "| `ClockRequest.B` | `string`, versions 0-2, nullable 0-2, flexible none, ignorable"

@@ -278,7 +278,7 @@ def test_a_message_of_a_module_that_was_not_published_is_not_removed() -> None:
     old, new = sides("release:4.3.1", "release:4.4.0")
     assert new.unpublished == {"SubscriptionInfoData"}
     assert "SubscriptionInfoData" not in {message.name for message in old.schema.messages}
-    assert left_out(old, new)[0] == "Not published with 4.4.0, and not compared: SubscriptionInfoData"
+    assert left_out(old, new)[0] == "Not compared, because not published with 4.4.0: SubscriptionInfoData"
 
 
 def test_a_path_that_is_not_there_is_reported(tmp_path: Path) -> None:
@@ -322,14 +322,14 @@ def test_messages_that_are_left_out_are_named_by_side_and_reason() -> None:
 
     old, new = side("release:1.9.0", {"B", "A"}, {"D", "C"}), side("release:1.10.0", {"A", "E"}, {"F"})
     expected = [
-        "Not published with <1.9.0>, and not compared: <C>, <D>",
-        "Not published with <1.10.0>, and not compared: <F>",
-        "Other bytes than today, and not compared (see `exceptions.json`): <A>, <B>, <E>",
+        "Not compared, because not published with <1.9.0>: <C>, <D>",
+        "Not compared, because not published with <1.10.0>: <F>",
+        "Not compared, because their bytes differ from the union (see `exceptions.json`): <A>, <B>, <E>",
     ]
     assert left_out(old, new, "<{}>".format) == expected
     assert left_out(old, side("defs", set(), set())) == [
-        "Not published with 1.9.0, and not compared: C, D",
-        "Other bytes than today, and not compared (see `exceptions.json`): A, B",
+        "Not compared, because not published with 1.9.0: C, D",
+        "Not compared, because their bytes differ from the union (see `exceptions.json`): A, B",
     ]
     assert left_out(side("defs", set(), set()), side("defs", set(), set())) == []
 

@@ -48,7 +48,7 @@ def merge(paths: Sequence[Path], form: str, report: Report, release: str, into: 
 
 
 def _show_merge(outcome: MergeOutcome) -> None:
-    """Print a merge's conflicts and notes, and the result of its proof."""
+    """Print the conflicts and notes of a merge, and the result of the proof."""
     for conflict in outcome.conflicts:
         echo(f"conflict: {conflict}", err=True)
     for note in outcome.notes:
@@ -75,7 +75,7 @@ def _diff_settings(path: Path | None) -> DiffConfig:
 @click.option(
     "--level",
     type=click.Choice(["wire", "json", "source", "policy"]),
-    help="Kind of changes to report.  [default: wire]",
+    help="Highest level of changes to report.  [default: wire]",
 )
 @click.option("--layouts", is_flag=True, help="Compare only bytes, and print the first difference of each version.")
 @options.notation
@@ -86,7 +86,7 @@ def _diff_settings(path: Path | None) -> DiffConfig:
     type=click.Path(path_type=Path),
     default=Path("message_defs/kafka"),
     show_default=True,
-    help="Union of releases that `release:` refers to.",
+    help="Folder with the union of releases for `release:`.",
 )
 @options.guide_url
 def diff(
@@ -102,13 +102,13 @@ def diff(
 ) -> None:
     """Report changes from OLD to NEW, and which of them break compatibility.
 
-    A side is a file, folder, jar, zip or `ARCHIVE!FILE`, a path at a git revision (`git:v1.2:PATH`, or `git:main` for
-    the path of the other side), or a release in the union (`release:3.9.1`). `git:main...` is the commit where HEAD
-    left `main`. The levels are wire (bytes of a numbered version), json (names in request logs), source (generated
-    Python) and policy (evolution rules). Each level includes the previous levels.
+    OLD and NEW are each a file, folder, jar, zip or `ARCHIVE!FILE`, a path at a git revision (`git:v1.2:PATH`, or
+    `git:main` for the path of the other side), or a release in the union (`release:3.9.1`). `git:main...` is the
+    commit where HEAD branched off from `main`. The levels are wire (bytes of a numbered version), json (names in
+    request logs), source (generated Python) and policy (evolution rules). Each level includes the previous levels.
 
-    `--layouts` compares only the bytes of any two sources of the same protocol. It pairs requests and responses by
-    api key and other messages by name. The exit code is 1 if any version differs.
+    `--layouts` compares only the bytes of any two sources of the same protocol. Requests and responses are paired by
+    api key, and other messages by name. The exit code is 1 if any version differs.
     """
     from kwirec.diff.layout_report import FORMATS
 

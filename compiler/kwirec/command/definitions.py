@@ -42,8 +42,8 @@ def check(
 ) -> None:
     """Check definitions in files, folders, jars or zips.
 
-    `--fix` corrects mistakes in place if only one correction is possible. Comments and all other text stay. Then the
-    command prints the remaining findings. `kwirec explain` names the codes that have fixes.
+    `--fix` corrects mistakes in place if only one correction is possible, and keeps all other text. The command then
+    prints the remaining findings. `kwirec explain` shows which codes have fixes.
 
     The exit code is 1 for errors and warnings, and with --diff if anything would change.
     """
@@ -168,8 +168,8 @@ def dump(
 ) -> None:
     """Print the result of a compiler pass as stable text.
 
-    `--format json` prints the checked definitions and their layouts for programs. If they have errors, it prints the
-    findings.
+    `--format json` prints the checked definitions and their layouts for programs. If the definitions have errors, the
+    command prints the findings instead.
     """
     from kwirec.driver import load
     from kwirec.dump import dump_layouts, dump_schema, dump_syntax
@@ -229,9 +229,9 @@ def convert(
     out: Path,
     only_check: bool,
 ) -> None:
-    """Write definitions in the other notation, or in one layout of the same notation.
+    """Convert definitions to the other notation, or write them in a uniform layout of the same notation.
 
-    Files keep their folders. Both notations express the same facts. The command omits and reports facts that
+    Files stay in the same subfolders. Both notations express the same facts. The command omits and reports facts that
     franz-go's dialect cannot express. Error codes and facts about releases are not converted.
     """
     from kwirec.convert import convert as run

@@ -21,12 +21,14 @@ notation = click.option(
     "--notation", type=click.Choice(["json", "krammar"]), help="Notation of files without a known suffix."
 )
 dialect = click.option(
-    "--dialect", type=click.Choice(["kwire", "franz-go"]), help="Dialect of krammar files.  [default: by suffix]"
+    "--dialect",
+    type=click.Choice(["kwire", "franz-go"]),
+    help="Dialect of files in the indentation notation " "(krammar).  [default: by suffix]",
 )
 only_check = click.option(
     "--check", "only_check", is_flag=True, help="Write nothing and exit with 1 if a file would change."
 )
-quiet = click.option("--quiet", "-q", is_flag=True, help="Do not print progress and the number of warnings.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Do not print progress or the number of warnings.")
 
 
 def format(*choices: str) -> Callable[[F], F]:
@@ -35,7 +37,9 @@ def format(*choices: str) -> Callable[[F], F]:
 
 
 def config(name: str, section: str, load: Callable[[Path | None], object]) -> Callable[[F], F]:
-    """Return the option ``--config``. It passes the result of ``load`` for the file as the parameter ``name``."""
+    """Return the option ``--config``. The command receives the result of ``load`` for the file as the parameter
+    ``name``.
+    """
 
     def read(context: click.Context, parameter: click.Parameter, path: Path | None) -> object:
         folders = (here := Path.cwd(), *here.parents)

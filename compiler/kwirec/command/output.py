@@ -48,8 +48,8 @@ def generate(
 ) -> None:
     """Generate a package of typed codecs from definitions.
 
-    Errors stop the command. Warnings do not affect the exit code. Only files of an earlier run are replaced or
-    removed. Any other file in the package's folder is an error.
+    Errors stop the command. Warnings do not affect the exit code. The command replaces and removes only files of an
+    earlier run. Any other file in the package's folder is an error.
     """
     from kwirec.driver import generate as run
 
@@ -171,12 +171,12 @@ def emit(
 ) -> None:
     """Render TEMPLATES with the definitions in PATHS, and write the files to a folder.
 
-    TEMPLATES is a folder of Jinja templates, or the name of templates that come with kwirec. Its `emit.toml` lists
-    the templates, and the part of the definitions for which each runs. Templates are sandboxed. They cannot access
-    files, and their time, memory and output are limited.
+    TEMPLATES is a folder of Jinja templates, or the name of templates that come with kwirec. The `emit.toml` in the
+    folder lists the templates, and the part of the definitions for which each template runs. Templates run in a
+    sandbox without access to files, and their time, memory and output are limited.
 
-    Errors stop the command. Only files of an earlier run are replaced or removed. Any other file in the folder is an
-    error.
+    Errors stop the command. The command replaces and removes only files of an earlier run. Any other file in the
+    folder is an error.
     """
     from kwirec.outputs import Limits
     from kwirec.outputs import emit as run
@@ -230,8 +230,9 @@ def _pair(text: str, form: str) -> tuple[str, str]:
 def new(name: str, folder: Path | None, notation: Notation, templates: bool, ci: str | None) -> None:
     """Create a starter protocol with tests in FOLDER (default: ./NAME).
 
-    NAME is the name of the generated Python package, or of the templates. With `--ci`, a FOLDER that has `defs` keeps
-    its protocol, and only the workflow is written, to `.github/workflows` at the top of the repository.
+    NAME is the name of the generated Python package, or of the templates. With `--ci`, the command also writes a
+    workflow to `.github/workflows` at the top of the repository. If FOLDER already contains `defs`, only the workflow
+    is written.
     """
     from kwirec.scaffold import create, create_workflow
 

@@ -12,10 +12,10 @@ from kwirec.diagnostics.examples import ABSENT, HOUR, clock, enum, field, files,
 UNREADABLE = Code(
     number="K001",
     name="unreadable",
-    what="A given path cannot be read. It does not exist, access is denied, an archive is damaged or too large, or "
+    what="A path cannot be read, because it does not exist, access is denied, an archive is damaged or too large, or "
     "all definitions together are larger than 2 MiB.",
-    why="Continuing without it would silently compile an incomplete protocol. Memory and time grow with the size of "
-    "definitions. Kafka's definitions are 0.7 MiB.",
+    why="Skipping the path would silently compile an incomplete protocol. The size is limited because memory use and "
+    "run time grow with it. Kafka's definitions total 0.7 MiB.",
     offending="kwirec check message_dfes/",
     corrected="kwirec check message_defs/",
 )
@@ -62,9 +62,9 @@ UNEXPECTED_TOKEN = Code(
 TRAILING_TOKENS = Code(
     number="K006",
     name="trailing-tokens",
-    what="Something follows the closing brace of the definition.",
-    why="Old Kafka releases contain such files, and their reader ignored the rest. kwirec also ignores the rest, "
-    "but warns because a second definition in the file would be lost.",
+    what="Text follows the closing brace of the definition.",
+    why="Some files in old Kafka releases have such text, and Kafka's own reader ignored it. kwirec also ignores the "
+    "text, but warns because a second definition in the file would be lost.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock() + " }",
@@ -85,7 +85,8 @@ REPEATED_ATTRIBUTE = Code(
     number="K008",
     name="repeated-attribute",
     what="An attribute appears twice in one object, with the same value.",
-    why="A later change may update only one of them. This is only a warning because Kafka 3.9 has such files.",
+    why="A later change may update only one of the two. This is only a warning because some definitions of Kafka 3.9 "
+    "repeat attributes.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=clock().replace('"validVersions"', '"validVersions": "0-2", "validVersions"'),
@@ -97,7 +98,7 @@ REPEATED_ATTRIBUTE = Code(
 NO_DEFINITIONS = Code(
     number="K009",
     name="no-definitions",
-    what="A given folder or archive contains no message definitions.",
+    what="A folder or archive contains no message definitions.",
     why="A mistyped path would otherwise pass every check.",
     offending="kwirec check docs/",
     corrected="kwirec check message_defs/",
@@ -108,7 +109,7 @@ WRONG_KIND = Code(
     name="wrong-kind",
     what="An attribute has a value of the wrong JSON type, such as a list instead of a string.",
     why="Numbers and booleans written as strings, and single values instead of lists, are accepted because Kafka's "
-    "releases contain them. Anything else is an error.",
+    "releases contain them. Any other wrong type is an error.",
     offending=clock(validVersions=["0-2"]),
     corrected=clock(),
 )
@@ -138,8 +139,9 @@ MISSING_ATTRIBUTE = Code(
     number="K013",
     name="missing-attribute",
     what="A message, struct, field or enum lacks a required attribute.",
-    why="A message needs a type, a name, valid versions and, unless it has no versions, fields. A field needs a "
-    "name, a type and versions (or tagged versions). An enum needs a name, the type of its values and values.",
+    why="A message needs a type, a name and valid versions. Unless its valid versions are `none`, it also needs "
+    "fields. A field needs a name, a type and versions (or tagged versions). An enum needs a name, a type for its "
+    "values, and the values themselves.",
     offending=clock(field("Millis", "int64", versions=ABSENT)),
     krammar=krammar().replace("key 900, ", ""),
     corrected=clock(field("Millis", "int64")),
@@ -149,7 +151,7 @@ BAD_VERSION_RANGE = Code(
     number="K014",
     name="bad-version-range",
     what="A version range is not written as `N`, `N-M`, `N+` or `none`, or a bound does not fit an int16.",
-    why="Guessing is not safe, because `1..3` or `<4` can be understood in different ways.",
+    why="kwirec does not guess, because `1..3` or `<4` can be understood in different ways.",
     offending=clock(validVersions="0..2"),
     krammar=krammar("  Hour: int8 // v1"),
     corrected=clock(),
@@ -159,7 +161,7 @@ BAD_VERSION_RANGE = Code(
 BAD_TYPE = Code(
     number="K015",
     name="bad-type",
-    what="A type is not a name, optionally preceded by `[]`.",
+    what="A type is neither a name nor `[]` followed by a name.",
     why="`[]` needs an element type, and names consist of letters and digits.",
     offending=clock(field("Ticks", "int64[]")),
     krammar=krammar("  Hours: int8[]"),
@@ -181,10 +183,11 @@ UNKNOWN_MESSAGE_TYPE = Code(
 BAD_ERROR = Code(
     number="K017",
     name="bad-error",
-    what="An error in `errors.json` has a code outside of int16, a name that does not consist of capital letters, "
+    what="An error in `errors.json` has a code outside the range of int16, a name that does not consist of capital "
+    "letters, "
     "digits and underscores, the code or name of another error, or a `since` that is not a release.",
     why="Codes are encoded as int16, and names become the members of an enum in the generated package. "
-    "Releases are numbers separated by dots.",
+    "A release consists of numbers separated by dots.",
     offending=files(
         clock(), '// errors.json\n[{ "code": 1, "name": "Too late", "retriable": false, "about": "Late." }]'
     ),
@@ -198,7 +201,7 @@ BAD_INDENTATION = Code(
     number="K020",
     name="bad-indentation",
     what="A line begins with a tab, an odd number of spaces or too many spaces, or is indented outside of a struct.",
-    why="The indentation of a line determines the struct of a field. Each level is two spaces.",
+    why="The indentation of a line determines the struct of a field. Each level is indented by two more spaces.",
     offending=krammar().replace("  Hour", "   Hour"),
     corrected=krammar(),
 )
@@ -219,8 +222,8 @@ NOT_FRANZ_GO = Code(
     number="K022",
     name="not-franz-go",
     what="A definition in franz-go's dialect uses a word that only kwire knows.",
-    why="franz-go's generator refuses the file. Files without a suffix are in this dialect, as are all files with "
-    "`--dialect franz-go`.",
+    why="franz-go's generator refuses the file. Files without a suffix are in franz-go's dialect. With `--dialect "
+    "franz-go`, all files in the indentation notation are.",
     severity=Severity.NOTE,
     relaxable=True,
     offending=krammar("  Hour: int8 // ignorable", name="00_clock"),
@@ -230,9 +233,10 @@ NOT_FRANZ_GO = Code(
 WRONG_IN_FRANZ_GO = Code(
     number="K023",
     name="wrong-in-franz-go",
-    what="For a definition in franz-go's dialect, its generator writes different bytes than Kafka. It has a "
-    "tag and versions, a nullable tagged struct, or a named struct without `flexible` in a flexible message.",
-    why="Peers misread the message, and no error says why.",
+    what="Code that franz-go's generator makes from a definition writes other bytes than Kafka. The definition has a "
+    "field with a tag and versions, a nullable tagged struct, or a named struct without `flexible` in a flexible "
+    "message.",
+    why="Peers misread the message, and no error points to the cause.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=krammar("  Hour: int8 // v2+, tag 0", name="00_clock"),
@@ -243,7 +247,7 @@ UNKNOWN_NOTATION = Code(
     number="K024",
     name="unknown-notation",
     what="A file without a known suffix starts neither with `{` nor with the head of a struct or enum.",
-    why="It is probably not a definition.",
+    why="Such a file is probably not a definition.",
     offending="// clock\n\nclock: int64",
     corrected=krammar(name="00_clock"),
 )
@@ -261,7 +265,7 @@ NO_VERSION_FIELD = Code(
     number="K026",
     name="no-version-field",
     what="A struct `with version field` does not start with `Version: int16`.",
-    why="The number before the other fields determines their version.",
+    why="The version at the start of such a struct determines how the other fields are read.",
     offending="// Clock.krm\n\n// A clock.\nClock => not top level, with version field\n  // The hour.\n  Hour: int8",
     corrected="// Clock.krm\n\n// A clock.\nClock => not top level, with version field\n  Version: int16\n"
     "  // The hour.\n  Hour: int8",
@@ -281,7 +285,7 @@ NOT_IN_NOTATION = Code(
 TOO_MANY_FINDINGS = Code(
     number="K028",
     name="too-many-findings",
-    what="The command found more than 10,000 problems. It omits the rest.",
+    what="The command found more than 10,000 problems and omitted the rest.",
     why="An unlimited list would need unlimited memory. Fix the first findings, and run the command again.",
     offending="kwirec check captures/",
     corrected="kwirec check message_defs/",
@@ -291,8 +295,8 @@ UNKNOWN_TYPE = Code(
     number="K101",
     name="unknown-type",
     what="The type of a field is neither a primitive type nor a struct of its message.",
-    why=f"Names in lower case are primitives: {', '.join(NUMBERS)}, string, uuid, bytes, records. "
-    "Capitalised names are structs, defined inline by `fields` of the field or in `commonStructs`.",
+    why=f"Names in lower case are primitives: {', '.join(NUMBERS)}, string, uuid, bytes and records. "
+    "Capitalised names are structs, which are defined inline by the `fields` of a field, or in `commonStructs`.",
     offending=clock(field("Zone", "strng")),
     corrected=clock(field("Zone", "string")),
     fixable=True,
@@ -318,10 +322,10 @@ STRUCT_REDEFINED = Code(
 BAD_DEFAULT = Code(
     number="K103",
     name="bad-default",
-    what="A default is not valid for the type of its field. It is not a number, is out of range, or is neither empty "
-    "nor `null` for bytes, arrays and structs.",
+    what="A default is not valid for the type of its field. For example, a number is out of range, or the default of "
+    "an array is neither empty nor `null`.",
     why="Integers are decimal or hexadecimal (`0x7fffffff`) and must be in range. A bool is `true` or `false`. A "
-    "uuid is 16 bytes in base64. Bytes, arrays and structs default to empty or `null`.",
+    "uuid is 16 bytes in base64. The default of bytes, arrays and structs is empty or `null`.",
     offending=clock(field("Hour", "int8", default="200")),
     corrected=clock(field("Hour", "int8", default="-1")),
     fixable=True,
@@ -339,9 +343,11 @@ MESSAGE_REDEFINED = Code(
 UNKNOWN_ENUM = Code(
     number="K105",
     name="unknown-enum",
-    what="The `enum` of a field does not name an enum.",
-    why="Its values have no names, as if the attribute were absent. An enum is a definition of type `enum`, in any "
-    "of the compiled files. This is only a warning because you can compile a part of a protocol.",
+    what="The `enum` of a field is not the name of a known enum.",
+    why="The values of the field have no names, as if the attribute were absent. An enum is a definition of type "
+    "`enum`, in any "
+    "of the compiled files. This is only a warning because the enum may be missing when you compile a part of a "
+    "protocol.",
     severity=Severity.WARNING,
     relaxable=True,
     offending=files(clock(field("Phase", "int8", enum="Fase")), enum(value("NEW", 0))),
@@ -353,7 +359,7 @@ ENUM_REDEFINED = Code(
     number="K106",
     name="enum-redefined",
     what="Two enums have the same name.",
-    why="Fields refer to an enum by its name. All files that are compiled together share these names.",
+    why="Fields refer to an enum by its name. All files that are compiled together share one namespace for enums.",
     offending=files(enum(value("NEW", 0)), enum(value("FULL", 1))),
     corrected=files(enum(value("NEW", 0)), enum(value("FULL", 1), name="Tide")),
 )
@@ -362,7 +368,8 @@ USED_BEFORE_DEFINED = Code(
     number="K110",
     name="used-before-defined",
     what="A field has the type of a named struct that is defined further down, or in a later file.",
-    why="franz-go reads files from their start, in the order of their names, and refuses such a field.",
+    why="franz-go reads files in the order of their names, each from its start, and refuses a type that is not yet "
+    "defined.",
     offending=krammar("  Hours: [Hour]", structs=("", HOUR)),
     corrected=krammar("  Hours: [Hour]", structs=(HOUR, "")),
 )
@@ -382,7 +389,7 @@ NO_WIRE_KIND = Code(
     number="K112",
     name="no-wire-kind",
     what="A field of a message is a varint, has a varint as its length or count, or has its length in another field.",
-    why="Only records have such fields. They are not defined here, and `kwire.records` reads them.",
+    why="Only Kafka's records have such fields. `kwire.records` reads records without definitions.",
     offending=krammar("  Hour: varint"),
     corrected=krammar("  Hour: int32"),
 )

@@ -21,13 +21,15 @@ CROPPED = "…"
 
 @dataclass(frozen=True)
 class ShownLine:
-    """The text to print for one line, and the index and column of each visible character, each ``…`` and the end."""
+    """The printed text of a source line, and the columns of its visible characters, of each ``…`` and of its end."""
 
     text: str
     _columns: Sequence[tuple[int, int]]
 
     def column(self, index: int) -> int:
-        """Return the column (from 0) of the character at ``index``. Cropped characters have the column of ``…``."""
+        """Return the column (from 0) of the character at ``index``. A cropped character has the column of the ``…``
+        that replaces it.
+        """
         return self._columns[bisect_right(self._columns, index, key=itemgetter(0)) - 1][1]
 
 
@@ -51,7 +53,7 @@ def show(line: str, marks: Sequence[tuple[int, int]]) -> ShownLine:
 
 
 def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the character ranges to show. This is the whole line if it fits, or else the context of each mark."""
+    """Return the character ranges to show. A short line is shown whole, and a long line only around each mark."""
     if length <= WIDTH:
         return [(0, length)]
     if not marks:
@@ -72,7 +74,7 @@ def _windows(length: int, marks: Sequence[tuple[int, int]]) -> list[tuple[int, i
 
 
 def printable(text: str) -> str:
-    """Return ``text`` on one line, with characters that move the cursor or cannot be encoded replaced."""
+    """Return ``text`` on one line. Replace characters that move the cursor or cannot be encoded."""
     return text if text.isprintable() else "".join(map(_printable, text))
 
 

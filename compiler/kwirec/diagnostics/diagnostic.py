@@ -69,7 +69,7 @@ class Label:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """The result of a check: a self-contained message, the primary label, and further labels, notes and helps.
+    """The result of a check: a self-contained message, the primary label, and further labels, notes and help texts.
 
     ``message_name`` and ``field_path`` identify the affected part of the protocol, which waivers can match. ``guide``
     is the address of the guide page about this part, or empty. ``fix`` is empty unless the correction is certain.
@@ -98,7 +98,7 @@ class Details(TypedDict, total=False):
 
 
 def finding(message: str, span: Span, label: str = "", **details: Unpack[Details]) -> Finding:
-    """Return a finding with these values. Empty help texts are dropped."""
+    """Return a finding with these values. Drop empty help texts."""
     return Finding(
         message=message,
         primary=Label(span, label),
@@ -138,10 +138,10 @@ class Waiver:
     message: str
     field: str = "*"
     versions: VersionRange = ALL
-    """The versions that the finding may concern. Only for ``kwirec diff``."""
+    """The versions to which the waiver applies. Only ``kwirec diff`` uses them."""
     reason: str
     expires: datetime.date | None = None
-    """The last day on which the waiver applies. Only for ``kwirec diff``."""
+    """The last day on which the waiver applies. Only ``kwirec diff`` uses it."""
 
     def covers(
         self, code: str, messages: Iterable[str | None], fields: Iterable[str | None], versions: Iterable[int] = ()
@@ -177,7 +177,9 @@ class Report:
 
     @property
     def is_full(self) -> bool:
-        """Whether the report accepts no more findings. Its last finding is an error about the limit."""
+        """Whether the report accepts no more findings. In a full report, the last finding is an error about the
+        limit.
+        """
         return len(self._diagnostics) > MAX_FINDINGS
 
     def until_full(self, items: Iterable[T]) -> Iterator[T]:
@@ -191,7 +193,7 @@ class Report:
             self.merge(Diagnostic.of(found, code, severity))
 
     def merge(self, diagnostic: Diagnostic) -> None:
-        """Record a diagnostic, which can come from another report, unless a waiver covers it."""
+        """Record a diagnostic, for example from another report, unless a waiver covers it."""
         if diagnostic.code.relaxable:
             for waiver in self.waivers:
                 if waiver.covers(diagnostic.code.number, [diagnostic.message_name], [diagnostic.field_path]):
@@ -227,7 +229,7 @@ def _end(span: Span) -> Diagnostic:
 
 
 def explanation(docstring: str | None) -> tuple[str, str]:
-    """Return the first two paragraphs of a rule's docstring: the problem, and why it matters."""
+    """Return the first two paragraphs of a rule's docstring: what the problem is and why it matters."""
     what, why = ((docstring or "") + "\n\n").split("\n\n")[:2]
     return " ".join(what.split()), " ".join(why.split())
 

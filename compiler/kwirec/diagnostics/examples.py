@@ -1,4 +1,4 @@
-"""Builds the example definitions of codes. Callers pass only the relevant attributes.
+"""Builds the example definitions that explain finding codes. Callers pass only the relevant attributes.
 
 ``clock(field("Zone", "string", nullableVersions="1+"))`` returns the text of a complete definition. Attributes have
 their JSON names. The value ``ABSENT`` omits an attribute.
@@ -13,7 +13,7 @@ from kwirec.json_text import object_lines
 from kwirec.naming import snake_case
 
 ABSENT: Final = object()
-"""The value that omits an attribute."""
+"""An attribute value that leaves the attribute out of the definition."""
 
 ANOTHER_FILE: Final = "\n--- another file ---\n"
 """The separator between the files of an example."""
@@ -96,7 +96,9 @@ def krammar(
     order: tuple[int, int] = (0, 1),
     structs: tuple[str, str] = ("", ""),
 ) -> str:
-    """Return a request and its response in the indentation notation, each with one field, between the ``structs``."""
+    """Return a request and its response in the indentation notation, with one field each. The two ``structs`` come
+    before and after the messages.
+    """
     head = "ClockRequest => key 900, max version 2, flexible v1+"
     pair = (
         f"// Asks for the time.\n{head}\n  // What is asked for.\n{asked}",

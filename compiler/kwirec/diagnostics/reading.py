@@ -1,6 +1,6 @@
 """Reads sources from files, folders, ``.jar`` and ``.zip`` archives and ``.jsonl`` bundles, in a stable order.
 
-Problems are reported and never raised.
+All functions add problems to a report instead of raising exceptions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from kwirec.diagnostics.source import Source, Span
 
 DEFINITION_SUFFIXES = (".json", ".jsonl", ".krm")
 FRANZ_GO = frozenset({"enums", "misc"})
-"""Files that identify a folder of franz-go's definitions, in which all files without a suffix are definitions."""
+"""Names of files that identify a folder of franz-go's definitions. All files without a suffix in such a folder are
+definitions.
+"""
 ARCHIVE_SUFFIXES = (".jar", ".zip")
 
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
@@ -63,14 +65,14 @@ NOT_DEFINITIONS = frozenset(
         "release_kips.json",
     }
 )
-"""Names of files in definition folders that are not definitions."""
+"""Names of files in definition folders that hold other data than definitions."""
 
 
 def read_sources(paths: Iterable[Path], report: Report, *, required: bool = True, member: str = "") -> list[Source]:
     """Return all definition sources under ``paths``, sorted within each path and without duplicates.
 
-    With ``required``, a path without definitions is an error because it is probably mistyped. If ``member`` is given,
-    only this member of an archive is read. Each call can read up to :data:`MAX_BYTES`.
+    With ``required``, a path without definitions is an error because it is probably mistyped. If ``member`` is not
+    empty, only the member of this name is read from archives. Each call reads at most :data:`MAX_BYTES`.
     """
     room = _Room(MAX_BYTES)
     sources: dict[Path, list[Source]] = {}
@@ -107,7 +109,7 @@ def _files(path: Path, report: Report) -> Iterator[Path]:
 
 def _read(path: Path, report: Report, member: str, room: _Room) -> Iterator[Source]:
     try:
-        if not path.is_file():  # a pipe or a device may never end
+        if not path.is_file():  # reading a pipe or a device may never end
             _unreadable(report, path, "not a regular file")
         elif path.suffix in ARCHIVE_SUFFIXES:
             yield from _read_archive(path, report, member, room)
@@ -133,12 +135,13 @@ def _read_archive(path: Path, report: Report, only: str, room: _Room) -> Iterato
 def _members(archive: zipfile.ZipFile, only: str) -> list[zipfile.ZipInfo]:
     """Return the definitions in an archive, sorted by name, or only the member ``only``.
 
-    Raises ``ValueError`` if the archive is too large or has a member that does not occur in ordinary jars.
+    Raises ``ValueError`` if the archive is too large, uses an unsupported compression method or has overlapping
+    members.
     """
     members, end = sorted(archive.infolist(), key=lambda member: member.header_offset), 0
     for member in members:
         if member.compress_type not in METHODS:
-            raise ValueError(f"`{member.filename}` uses a compression other than deflate")
+            raise ValueError(f"`{member.filename}` is compressed with a method other than deflate")
         if member.header_offset < end:
             raise ValueError(f"`{member.filename}` overlaps another file in the archive")
         end = member.header_offset + HEADER + member.compress_size

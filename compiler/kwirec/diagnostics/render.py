@@ -66,7 +66,7 @@ def _place(span: Span) -> dict[str, str | int]:
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return workflow commands, which GitHub shows next to the lines of a pull request.
+    """Return GitHub workflow commands. GitHub shows each finding next to its line of a pull request.
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
     """
@@ -124,7 +124,7 @@ def render_junit(diagnostics: Iterable[Diagnostic]) -> str:
 
 
 def _junit_case(suite: ElementTree.Element, diagnostic: Diagnostic) -> None:
-    # XML cannot represent most control characters, so `printable` is used throughout.
+    # XML cannot represent most control characters, so all texts pass through `printable`.
     file = printable(diagnostic.primary.span.source.name)
     name = f"{diagnostic.code} {diagnostic.code.name} at {printable(str(diagnostic.primary.span))}"
     case = ElementTree.SubElement(suite, "testcase", classname=file, name=name)
@@ -150,5 +150,5 @@ FORMATS = ("text", *_FOR_PROGRAMS)
 
 
 def render(diagnostics: Iterable[Diagnostic], format: str = "text", color: bool = False) -> str:
-    """Return the diagnostics in ``format``. Only text can have colours."""
+    """Return the diagnostics in ``format``. ``color`` applies only to ``text``."""
     return render_text(diagnostics, color=color) if format == "text" else _FOR_PROGRAMS[format](diagnostics)

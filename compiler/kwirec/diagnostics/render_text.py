@@ -84,7 +84,7 @@ def _closing(word: str, text: str, gutter: int, paint: Paint) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Mark:
-    """A label with its first and last line (from 1) and its columns (characters, from 0, with an exclusive end)."""
+    """A label and its position. Lines count from 1. Columns count characters from 0, and ``end`` is exclusive."""
 
     label: Label
     primary: bool
@@ -117,7 +117,7 @@ def _blocks(diagnostic: Diagnostic) -> list[list[_Mark]]:
 
 
 class _Row:
-    """A line below a source line, with text at given columns."""
+    """A printed line below a source line. ``put`` writes text at a column."""
 
     def __init__(self, paint: Paint) -> None:
         self._paint = paint
@@ -220,7 +220,7 @@ class _Snippet:
         return start, max(start + 1, self._margin + line.column(mark.end))
 
     def _rail_end(self, mark: _Mark, column: int, rail: str) -> _Row:
-        """Return a row such as ``|_____^``, which connects the rail of a label to its start or end."""
+        """Return a row such as ``|_____^``, which connects a rail to the start or end of its label."""
         row = self._row()
         at = 2 * self._rails.index(mark)
         row.put(at, rail + "_" * (self._margin + column - at - 1) + mark.sign, self._style_of(mark))
@@ -257,7 +257,9 @@ class _Snippet:
 
 
 def folded(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
-    """Return the diagnostics in terminal order, with errors last. Merge repeated warnings and notes about a file."""
+    """Return the diagnostics in the order for terminals, where errors come last. Merge repeated warnings and notes
+    about the same file.
+    """
     alike: dict[object, list[Diagnostic]] = {}
     for one in diagnostics:
         key = (one.code, one.primary.span.source, one.primary.text, one.notes, one.helps)

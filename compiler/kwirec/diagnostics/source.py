@@ -37,7 +37,7 @@ class Source:
 
 @lru_cache(1)
 def _line_text(text: str, start: int) -> str:
-    """Return the line of ``text`` that begins at ``start``. It is cached for huge lines with many findings."""
+    """Return the line of ``text`` that begins at ``start``. The cache helps with findings in huge lines."""
     end = text.find("\n", start)
     return text[start : len(text) if end < 0 else end].rstrip("\r")
 
@@ -59,7 +59,7 @@ class Span:
         return Span(self.source, self.start, max(self.end, other.end))
 
     def within(self, start: int, end: int) -> Span:
-        """Return a part of this span. Offsets are relative to its start and are clipped to the span."""
+        """Return a part of this span. Offsets are relative to the start of this span and are clipped to its end."""
         return Span(self.source, min(self.start + start, self.end), min(self.start + end, self.end))
 
     @property

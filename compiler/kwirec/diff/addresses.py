@@ -1,4 +1,4 @@
-"""Finds the addresses of changes in the guide to the new side."""
+"""Finds the addresses of changed parts in a guide, which describes the new side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from kwirec.ir.sites import FieldSite
 
 
 def address_of(change: Change) -> str:
-    """Return a change's address relative to the guide's folder, or an empty string if the new side lacks its subject.
+    """Return the address of the changed part relative to the guide's folder. If the new side lacks the part, return
+    an empty string.
 
     The address points to the changed field in the newest changed version that the new side still has.
     """

@@ -1,7 +1,7 @@
 """Finds the changes between two schemas, ordered by the names of messages and enums.
 
-The layouts of individual versions are compared, not version ranges, so writing a definition differently is not a
-change. ``compare_fields`` finds the changes to fields.
+The layouts of individual versions are compared, not version ranges. A definition that is only written differently has
+no changes. ``compare_fields`` finds the changes to fields.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def compare(old: Schema, new: Schema) -> list[c.Change]:
 
 
 def _added_and_removed(pairing: Pairing) -> Iterator[c.Change]:
-    """Yield changes for messages with versions on only one side. Definitions without versions reserve an api key."""
+    """Yield changes for messages with versions on only one side. A definition without versions only reserves an api
+    key.
+    """
     removed: list[tuple[MessageSite, MessageSite | None]] = [(site, None) for site in pairing.removed]
     removed += [(pair.old, pair.new) for pair in pairing.persisted if not pair.new.message.valid]
     for old, reserved in removed:

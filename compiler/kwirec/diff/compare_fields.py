@@ -15,7 +15,7 @@ from kwirec.ir.schema import Implicit, StructType, base_type
 from kwirec.lowering.layout import ArrayKind, BlobKind, Kind, ScalarKind, StructKind
 
 TWINS = ({"i16", "u16"}, {"i32", "u32"}, {"i8", "bool"})
-"""Types of the same size. Each can read the values of the other type that are in its own range."""
+"""Pairs of types of the same size. Each type can read the values of the other type that are in its own range."""
 
 
 def compare_fields(pair: MessagePair) -> Iterator[c.Change]:
@@ -132,7 +132,9 @@ def _same_bytes(before: Kind, after: Kind) -> bool:
 
 
 def _attributes(pair: MessagePair, field: FieldPair) -> Iterator[c.Change]:
-    """Yield changes to attributes that do not affect the encoding. This excludes the default of a tagged field."""
+    """Yield changes to attributes that do not affect the encoding. The default of a tagged field does affect the
+    encoding.
+    """
     both = field.old.field, field.new.field
     tagged = any(before.tag and after.tag for before, after in field.entries.values())
     implicit = all(isinstance(side.default, Implicit) for side in both)

@@ -3,13 +3,9 @@
 [tool.kwirec.diff]
 level = "source"                     # the default of --level
 
-[[tool.kwirec.diff.waivers]]
-rule = "VERSION_MIN_RAISED"
-message = "AlarmRequest"             # `*` for any
-versions = "0-1"                     # default: all; the finding must not concern others
-field = "Zones.Name"                 # default: the message and all its fields
-reason = "no client ever used them"
-expires = 2027-01-31                 # default: never; the last day on which it applies
+[[tool.kwirec.diff.waivers]] rule = "VERSION_MIN_RAISED" message = "AlarmRequest" # `*` for any versions = "0-1" #
+default: all; a finding about other versions is not waived field = "Zones.Name" # default: the message and all its
+fields reason = "no client ever used them" expires = 2027-01-31 # default: never; the last day on which it applies
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from kwirec.versions import in_words
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class JudgedChange:
-    """A change with the finding of its rule, and the waiver that accepts it, if any."""
+    """A change, the finding about the change, and the waiver that accepts the finding, if any."""
 
     rule: Rule
     change: Change
@@ -100,5 +100,5 @@ def _with_expired(judged: JudgedChange, waivers: Iterable[Waiver]) -> JudgedChan
     """Return ``judged`` with a note for each expired waiver."""
     if judged.severity is Severity.NOTE:
         return judged
-    notes = tuple(f"its waiver expired on {waiver.expires}: {waiver.reason}" for waiver in waivers)
+    notes = tuple(f"the waiver for this finding expired on {waiver.expires}: {waiver.reason}" for waiver in waivers)
     return replace(judged, diagnostic=replace(judged.diagnostic, notes=judged.diagnostic.notes + notes))

@@ -20,17 +20,17 @@ DIFFERS, OLD, NEW = "differs", "old only", "new only"
 
 FORMATS = ("text", "markdown", "json")
 LONGEST = 80
-"""The maximum number of characters of a kind in text and tables. Longer kinds, such as arrays of large structs, are
-truncated. JSON contains them in full.
+"""The maximum length of a field's kind in text and tables, in characters. Longer kinds, such as arrays of large
+structs, are truncated. JSON contains them in full.
 """
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Versions of a message whose first difference is at the same place, or that only one side has.
+    """Versions of a message that first differ at the same place, or that only one side has.
 
-    ``message`` is the message on the old side, or else on the new side. ``place`` is the path, old kind and new kind,
-    or ``None``.
+    ``message`` is the message on the old side, or on the new side if the old side lacks it. ``place`` contains the
+    field path, the old kind and the new kind. It is ``None`` if only one side has the versions.
     """
 
     message: Message
@@ -104,7 +104,7 @@ def _order(message: Message) -> tuple[int, str]:
 
 
 def _brief(place: tuple[str, str, str]) -> tuple[str, str, str]:
-    """Return the path and the kinds. Long kinds are truncated unless that would make them equal."""
+    """Return the path and the kinds. Truncate long kinds, unless they would then be equal."""
     path, *kinds = place
     cut = [kind if len(kind) <= LONGEST else f"{kind[:LONGEST]}…" for kind in kinds]
     before, after = cut if cut[0] != cut[1] else kinds

@@ -1,8 +1,8 @@
 """Compares the bytes of two schemas, and finds which message versions differ and where they first differ.
 
 Definitions can have any origin and notation. The comparison ignores names. It covers layouts [ARCHITECTURE: Three
-ideas] and header versions. Two layouts have the same bytes if their texts are equal. A struct adds no bytes to its
-fields.
+ideas] and header versions. Two layouts have the same bytes if their texts are equal. A struct adds no bytes to the
+bytes of its fields.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LayoutComparison:
 
 
 def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
-    """Return a comparison of all versions that both schemas have. The schemas must have passed validation."""
+    """Return a comparison of all message versions in two schemas. The schemas must have passed validation."""
     layouts, others = lower(left).by_message, lower(right).by_message
     equal: list[tuple[Message, int]] = []
     parting: list[Parting] = []
@@ -78,7 +78,9 @@ def compare_layouts(left: Schema, right: Schema) -> LayoutComparison:
 
 
 def _pairs(left: Schema, right: Schema) -> Iterator[tuple[Message | None, Message | None]]:
-    """Yield pairs of messages. RPC messages pair by api key, other messages by name. A missing side is ``None``."""
+    """Yield pairs of messages. Requests and responses are paired by api key, and other messages by name. A missing
+    partner is ``None``.
+    """
     mine, theirs = _by_number(left), _by_number(right)
     same = [(one, theirs[number]) for number, one in mine.items() if number in theirs]
     yield from same

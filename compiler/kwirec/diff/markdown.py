@@ -1,4 +1,6 @@
-"""Renders a judgement as Markdown for a pull request, grouped by API, with tables of fields before and after."""
+"""Renders a judgement as Markdown for a pull request, grouped by API, with tables of fields before and after the
+changes.
+"""
 
 from __future__ import annotations
 

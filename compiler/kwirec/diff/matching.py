@@ -68,7 +68,9 @@ def _by_name(old: Sequence[Entry], new: Sequence[Entry]) -> list[Pair]:
 
 
 def _by_place(old: Sequence[Entry], new: Sequence[Entry], pairs: list[Pair], steady: list[Pair]) -> list[Pair]:
-    """Return renamed fields: unpaired fields between the same neighbours, equally many on both sides."""
+    """Return renamed fields. These are unpaired fields between the same neighbours, if both sides have equally many
+    of them.
+    """
     renamed: list[Pair] = []
     starts = (-1, -1)
     for ends in [*((old.index(a), new.index(b)) for a, b in steady), (len(old), len(new))]:

@@ -23,7 +23,9 @@ RpcPairs = Mapping[int, tuple[Message | None, Message | None]]
 
 @dataclass(eq=False)
 class FieldPair:
-    """A field on both sides, with its entries in each version in which both sides have it."""
+    """A field on both sides. ``entries`` has the field's entries on the old and the new side for each version in
+    which both sides have it. ``moved`` contains the versions in which the position differs.
+    """
 
     old: FieldSite
     new: FieldSite
@@ -33,7 +35,7 @@ class FieldPair:
 
 @dataclass(eq=False)
 class StructPair:
-    """A struct on both sides, compared in ``versions``.
+    """A struct that both sides use in ``versions``.
 
     ``removed`` and ``added`` contain the fields that exist on only one side, by name and version.
     """
@@ -53,7 +55,7 @@ class StructPair:
 
 @dataclass(eq=False)
 class MessagePair:
-    """A message on both sides."""
+    """A message that both sides have."""
 
     old: MessageSite
     new: MessageSite

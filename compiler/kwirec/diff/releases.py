@@ -2,7 +2,7 @@
 
 The union has the layouts of all versions of all releases, but only the newest release's names and attributes. A
 release is the union without the versions, fields and tagged fields that the release did not have. Renames between
-releases are not reconstructed. To see them, compare the original definitions.
+releases are not reconstructed. To see renames, compare the original definitions.
 """
 
 from __future__ import annotations

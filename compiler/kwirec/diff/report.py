@@ -29,7 +29,7 @@ WIDTH = 100
 def render_diff(
     judgement: Judgement, old: Side, new: Side, form: str = "text", *, color: bool = False, guide: str = ""
 ) -> str:
-    """Return the report of a diff, with links to ``guide``, the address of a guide to the new side."""
+    """Return the report of a diff. Findings link to ``guide``, which is the address of a guide to the new side."""
     if form == "markdown":
         return render_markdown(judgement, old, new, guide)
     if form == "json":

@@ -161,11 +161,11 @@ def _git(folder: Path, *arguments: str) -> bytes:
 def left_out(old: Side, new: Side, code: Callable[[str], str] = str) -> list[str]:
     """Return a sentence for each reason why messages are not compared, with their names. ``code`` formats a name."""
     reasons = [
-        (f"Not published with {code(side.name.removeprefix(RELEASE))}, and not compared", side.unpublished)
+        (f"Not compared, because not published with {code(side.name.removeprefix(RELEASE))}", side.unpublished)
         for side in (old, new)
     ]
     differing = old.incomparable | new.incomparable
-    reasons.append(("Other bytes than today, and not compared (see `exceptions.json`)", differing))
+    reasons.append(("Not compared, because their bytes differ from the union (see `exceptions.json`)", differing))
     return [f"{reason}: {', '.join(map(code, sorted(names)))}" for reason, names in reasons if names]
 
 

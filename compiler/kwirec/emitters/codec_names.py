@@ -17,15 +17,16 @@ _LENGTH = re.compile(r"n\d*")
 
 
 def length_in(arrays: int) -> str:
-    """Return the local variable for lengths and counts at this depth of nested arrays.
+    """Return the name of the local variable for lengths and counts at this depth of nested arrays.
 
-    Each depth has its own variable, because a loop must not overwrite its own bound.
+    Each depth has its own variable, because an inner loop must not overwrite the bound of an outer loop.
     """
     return f"n{arrays + 1}" if arrays else "n"
 
 
 class Locals:
-    """Local variable names in the functions for one half of a message or for one struct's tagged section.
+    """Local variable names in the functions for one half of a message (its classic or its flexible versions), or for
+    the tagged section of one struct.
 
     A field keeps its own name if it is unique among ``paths``. Otherwise, the names of enclosing fields are prefixed
     until the name is unique: ``throttle_time_ms``, ``partitions_error_code``.
@@ -41,11 +42,11 @@ class Locals:
             self._names[path] = self._free(next((end for end in own if uses[end] == 1), own[-1]))
 
     def of(self, path: str) -> str:
-        """Return the local variable for the field at ``path``."""
+        """Return the name of the local variable for the field at ``path``."""
         return self._names[path]
 
     def item(self, local: str) -> str:
-        """Return the loop variable for the elements of the array in ``local``."""
+        """Return the name of the loop variable for the elements of the array in ``local``."""
         name = f"{local}_item"
         if name not in self._items:
             self._items[name] = self._free(name)

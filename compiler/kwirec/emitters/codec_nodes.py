@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """A class, function or statement, with the nodes that it contains and the macro that renders it.
+    """A class, function or statement. A node contains its inner nodes and the name of the macro that renders it.
 
-    ``array.read`` is the macro ``read`` in ``templates/codec/array.jinja``, which explains its attributes.
+    For example, ``array.read`` is the macro ``read`` in ``templates/codec/array.jinja``. The template explains the
+    attributes of the node.
     """
 
     macro: ClassVar[str]
@@ -232,14 +233,18 @@ def condition(live: Iterable[int], among: Sequence[int]) -> str:
 def in_groups(
     fields: Iterable[FieldCoding], parts: Callable[[FieldCoding], tuple[Versions, ...]]
 ) -> Iterator[tuple[tuple[Versions, ...], list[FieldCoding]]]:
-    """Yield groups of adjacent fields for which ``parts`` returns the same versions. They share their tests."""
+    """Yield groups of adjacent fields for which ``parts`` returns the same versions. The fields of a group share
+    their version tests.
+    """
     for _, group in groupby(fields, key=lambda one: frozenset(parts(one))):
         together = list(group)
         yield parts(together[0]), together
 
 
 def choice(branches: Sequence[tuple[Versions, Nodes]], versions: Versions) -> Nodes:
-    """Return the non-empty branches and their tests. Together, ``branches`` must cover all ``versions``."""
+    """Return a statement with the non-empty branches and their version tests. Together, ``branches`` must cover all
+    ``versions``.
+    """
     if len(branches) == 1:
         return branches[0][1]
     tests = [(condition(part, versions), body) for part, body in branches if body]

@@ -54,7 +54,7 @@ class Cursor:
         return f"pos + {self.pending}" if self.pending else "pos"
 
     def take(self) -> int:
-        """Reset the counter and return the pending bytes, which the caller's statement must add to ``pos``."""
+        """Reset the counter and return its value, which the caller's statement must add to ``pos``."""
         pending, self.pending = self.pending, 0
         return pending
 
@@ -91,11 +91,15 @@ class Reader:
 
     @property
     def declarations(self) -> tuple[tuple[str, str], ...]:
-        """Locals and their types. mypyc requires a type for variables that are assigned in more than one branch."""
+        """Local variables and their types. mypyc requires a type for variables that are assigned in more than one
+        branch.
+        """
         return (*self._own.items(), *self._declared.items())
 
     def _struct(self, struct: StructCoding, target: str, cursor: Cursor) -> Nodes:
-        """Return statements that read the untagged fields into variables, create the object and read its tags."""
+        """Return statements that read the untagged fields into variables, create the object and read its tagged
+        fields.
+        """
         view = self.classes[struct.struct.name]
         coded = [one for one in struct.fields if view.fields[one.field.name].is_read]
         fields: list[Node] = []
@@ -127,7 +131,9 @@ class Reader:
         return before + choice(branches, struct.versions)
 
     def _field(self, coded: FieldCoding, struct: StructCoding, part: Versions, cursor: Cursor) -> Nodes:
-        """Return statements that read a field in the versions ``part``, or set its default if they lack the field."""
+        """Return statements that read a field in the versions ``part``, or that set the default in versions without
+        the field.
+        """
         target = self.names.of(coded.path)
         self._declare(coded, struct, target)
         run = next((run for run in coded.untagged if run.versions == part), None)
@@ -137,7 +143,9 @@ class Reader:
         return self._run(coded, struct, run, target, cursor)
 
     def _declare(self, coded: FieldCoding, owner: StructCoding, target: str) -> None:
-        """Annotate the variable with its type, unless it is a number. mypyc infers better types for numbers."""
+        """Annotate the variable of a field with its type, unless the field is a number. mypyc infers better types for
+        numbers.
+        """
         type_ = coded.field.type
         if not (isinstance(type_, PrimitiveType) and type_.name in SCALARS):
             self._declared[target] = self.classes[owner.struct.name].fields[coded.field.name].annotation
@@ -145,7 +153,7 @@ class Reader:
     def _length(self, compact: bool) -> str:
         """Return the local variable for a value's length or null marker.
 
-        The variable is an ``i64`` if all of these lengths are varints. Otherwise it is an ``int``, because mypyc does
+        The variable is an ``i64`` if all lengths in it are varints. Otherwise it is an ``int``, because mypyc does
         not widen fixed-size integers.
         """
         n = length_in(self._arrays)
@@ -212,7 +220,9 @@ def _label(name: str, type_: Type, run: Run, nullable: str) -> str:
 
 
 def _parts(coded: FieldCoding, versions: Versions) -> tuple[Versions, ...]:
-    """Return the versions with the field, grouped by its coding, followed by the versions without the field."""
+    """Return the versions that have the field, grouped by the field's coding, and then the versions without the
+    field.
+    """
     present = tuple(run.versions for run in coded.untagged)
     absent = tuple(v for v in versions if not any(v in part for part in present))
     return (*present, absent) if absent else present

@@ -1,7 +1,7 @@
-"""Emits codec modules, which contain classes, and a reader and a writer for each half of a message.
+"""Emits codec modules. They contain classes, and a reading and a writing function for each half of a message.
 
-The halves are the classic and the flexible versions. Their functions inline all structs, and test
-``if version >= n`` where versions differ. docs/decisions/codecs.md has measurements.
+The halves are the classic and the flexible versions. Their functions inline all structs, and test ``if version >= n``
+where versions differ. docs/decisions/codecs.md contains measurements.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _contained_first(message: Message) -> list[str]:
 
 
 def _section(section: StructCoding, classes: Mapping[str, ClassView]) -> Node:
-    """Return the tagged fields of a struct in tag order."""
+    """Return the node for the tagged section of a struct, with the tagged fields in tag order."""
     view = classes[section.struct.name]
     tagged = sorted((one for one in section.fields if one.tagged), key=lambda one: one.field.tag or 0)
     names = Locals(path for one in tagged for path in (one.path, *_inlined(one.tagged, classes)))

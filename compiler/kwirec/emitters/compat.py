@@ -5,8 +5,8 @@ In ``releases.py``, neighbouring releases with equal facts about an API share a 
     "2.8.2": {"1": {"name": "Fetch", "accepts": "0-12"}}        1: (
     "3.0.2": {"1": {"name": "Fetch", "accepts": "0-12"}}    →       ("2.8.2", "3.0.2", "Fetch", "0-12", …
 
-In ``compat.json``, versions that convert alike share a row, as do releases with equal facts. This keeps the matrix
-readable and comparable for a protocol with hundreds of messages.
+In ``compat.json``, versions that convert alike share a row, as do releases with equal facts. Shared rows keep the
+matrix readable and comparable for a protocol with hundreds of messages.
 """
 
 from __future__ import annotations
@@ -95,11 +95,13 @@ def _message(matrix: MessageMatrix, history: History) -> dict[str, object]:
 
 
 def _negotiation(api: ApiNegotiation) -> dict[str, object]:
-    """Return the negotiated versions as JSON. Rows are clients and columns brokers, in the order of ``releases``."""
+    """Return the negotiated versions as JSON. Rows are clients and columns are brokers, in the order of
+    ``releases``.
+    """
     return {"name": api.name, "releases": [span_text(span) for span, _ in api.runs], "versions": api.table()}
 
 
 def history_of(paths: Iterable[Path]) -> History:
-    """Return the history from the first definition folder that has one, or an empty history."""
+    """Return the history in the first folder that contains one, or an empty history."""
     found = (history for path in paths if path.is_dir() and (history := read_history(path)).releases)
     return next(found, History())

@@ -5,10 +5,10 @@ The computation uses only the schema. A value of version a, written in version b
 - loses the ignorable fields that b lacks;
 - is refused if a field that b lacks is not ignorable and differs from its default [KAFKA-WIRE 29];
 - is refused if a field is null and b does not allow null;
-- is refused if it needs a field that a lacks, whose default is a null that b does not allow.
+- is refused if b needs a field that a lacks and whose default is null, but b does not allow null.
 
 Fields of a missing struct are not listed separately. If b lacks ``topics``, ``topics[].name`` is omitted. Unknown
-tagged fields are not mentioned, because in all messages they can be written only in flexible versions.
+tagged fields are not listed, because the same rule applies to all messages: only flexible versions can contain them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Conversion:
     """The effect of writing values of one version in another. All attributes except ``same`` contain field paths.
 
     The relation is ``same`` if the bytes are equal, and ``lossless`` if the layout differs but every value survives.
-    It is ``lossy`` if every value can be written but loses the fields in ``lost``. It is ``inconvertible`` if some
+    It is ``lossy`` if every value can be written, but without the fields in ``lost``. It is ``inconvertible`` if some
     values cannot be written, because they set a field in ``blocking``, have null in a field in ``null``, or need a
     field in ``missing``. All other values lose the fields in ``lost``.
     """
@@ -57,7 +57,7 @@ class Conversion:
 
 @dataclass(frozen=True)
 class Shape:
-    """The parts of a version that matter for conversions: its fields, and which of them are nullable or tagged."""
+    """The fields of a version, and the paths of the nullable and tagged fields, which determine conversions."""
 
     layout: MessageLayout
     fields: Mapping[str, Field]
@@ -74,7 +74,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class MessageMatrix:
-    """The versions of a message, grouped into runs that convert alike, and the conversions between the runs."""
+    """The versions of a message, grouped into runs that convert alike, and the conversions between these runs."""
 
     message: Message
     shapes: Mapping[int, Shape]
@@ -94,7 +94,7 @@ class MessageMatrix:
             yield source, target, convert(self.shapes[source.low], self.shapes[target.low])
 
     def signs(self) -> Iterator[tuple[VersionRange, list[str]]]:
-        """Yield each run of versions with the symbols of its conversions to all runs."""
+        """Yield each run of versions with the symbols for conversions from this run to all runs."""
         for source, row in groupby(self.conversions(), key=lambda conversion: conversion[0]):
             yield source, [SIGNS[to.relation] for _, _, to in row]
 

@@ -89,7 +89,9 @@ def _nulls(matrix: MessageMatrix) -> Iterator[tuple[str, str]]:
 
 
 def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
-    """Return a row for each run of client releases, with its name and the version used with each run of brokers."""
+    """Return a row for each run of client releases. A row contains the name of the run and the version used with each
+    run of brokers.
+    """
     signs: dict[int | str | None, str] = {None: "–", REFUSED: "✗"}
     return [
         [span_text(span), *(signs.get(version, str(version)) for version in row)]
@@ -101,7 +103,9 @@ def negotiation_table(api: ApiNegotiation) -> list[list[str]]:
 
 
 def decisive(names: Sequence[str], apis: Sequence[ApiNegotiation]) -> Iterator[str]:
-    """Yield the last release of every major line, and each release that dropped versions of its predecessor."""
+    """Yield the last release of every major line, and each release that no longer accepts some versions of the
+    previous release.
+    """
     for before, name, after in zip(["", *names], names, [*names[1:], ""], strict=False):
         lost = (not api.offer(name).accepted.covers(api.offer(before).accepted) for api in apis)
         if _major(after) != _major(name) or any(lost):
@@ -117,7 +121,9 @@ def _major(name: str) -> str:
 def _rows(
     history: History, apis: Iterable[ApiNegotiation], columns: Sequence[str], links: Mapping[int | None, str]
 ) -> Iterator[list[object]]:
-    """Yield a row for each API, with its key, its newest name linked to its page, and one cell per release."""
+    """Yield a row for each API. A row contains the key, the newest name, linked to the page of the API, and one cell
+    per release.
+    """
     for api in apis:
         name = f"[{api.name}]({links[api.key]})" if api.key in links else api.name
         yield [api.key, name, *(range_cell(history.releases[release].get(api.key)) for release in columns)]

@@ -45,7 +45,7 @@ def literal(value: object) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return ``text`` on one line for use in a docstring. If it contains several quotes, they are escaped."""
+    """Return ``text`` on one line for use in a docstring. Escape quotes that would end the docstring."""
     clean = " ".join(text.split()).encode("utf-8", "replace").decode().replace("\\", "\\\\")
     if '""' in clean or clean.endswith('"'):
         clean = clean.replace('"', '\\"')
@@ -53,7 +53,7 @@ def escaped(text: str) -> str:
 
 
 def docstring(text: object, *, indent: int = 4, note: str = "") -> str:
-    """Return a docstring with ``text``, escaped and wrapped, and a note below it."""
+    """Return a docstring with ``text``, escaped and wrapped, and ``note`` as a second paragraph."""
     clean = escaped(str(text)) or "No description."
     pad = " " * indent
     if note:

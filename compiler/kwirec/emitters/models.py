@@ -1,7 +1,7 @@
-"""Emits pydantic models, which are declarations for type checkers and readers.
+"""Emits declarations of pydantic models, for type checkers and readers.
 
 A model class declares the attributes of all versions with types and descriptions. On first use, ``kwire.models``
-builds the model of one version from this class and the codec class (docs/decisions/models.md).
+builds the model for a version from this class and the codec class (docs/decisions/models.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwirec.emitters.views import described, is_nullable, type_name
 from kwirec.ir.schema import PrimitiveType
 
 Attribute = tuple[str, str, str]
-"""The name, the annotation with the default, and the docstring of an attribute."""
+"""The name of an attribute, its annotation with the default, and its docstring."""
 
 
 def emit_models(group: ModuleGroup, *, package: str) -> Artifact:

@@ -1,6 +1,6 @@
 """Groups messages into modules and names their classes.
 
-The request and response of an API share a module, as do the key and value of a coordinator record, and all headers.
+One module contains the request and response of an API, the key and value of a coordinator record, or all headers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ RUNTIME_HEADERS: Mapping[str, Mapping[str, str]] = {
     "RequestHeader": {"RequestApiKey": "api_key", "RequestApiVersion": "api_version"},
     "ResponseHeader": {},
 }
-"""For each message that uses a ``kwire.headers`` class, the attributes that are not the field name in snake case."""
+"""Messages that use a class in ``kwire.headers``, mapped to the names of attributes that are not the field name in
+snake case.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,7 +138,7 @@ def module_path(message: Message) -> str:
 
 
 def class_names(messages: Sequence[Message]) -> dict[tuple[str, str], str]:
-    """Return the class names of all structs in a module, by message and struct.
+    """Return the class names of all structs in a module, by the names of the message and the struct.
 
     A struct keeps its name unless the name is reserved or used by another message of the module. Otherwise, the
     message name is prefixed.

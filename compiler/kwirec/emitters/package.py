@@ -1,4 +1,6 @@
-"""Emits the package itself, its index, enums, error codes, entity types and descriptions."""
+"""Emits the files of a package that do not depend on a single message, such as the index, enums, error codes and
+descriptions.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from kwirec.naming import constant_name, python_name, snake_case
 RECORDS = (MessageKind.METADATA, MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
 
 PATHS = {"init": "__init__.py", "models": "models/__init__.py"}
-"""Output files whose names differ from their templates, by template."""
+"""Paths of output files that differ from the names of their templates, by template."""
 
 
 def emit_package(
@@ -101,11 +103,15 @@ def _by_key(messages: Iterable[Message], kind: MessageKind) -> list[tuple[int, s
 
 
 Logs = list[tuple[str, list[tuple[int, str | None, str | None]]]]
-"""The name of each log and its record types, each with its number, key name and value name."""
+"""The name of each log and its record types. A record type consists of a number, the key's message name and the
+value's message name.
+"""
 
 
 def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
-    """Return each log's enum of record types: the enum name, the log name, and the members, named after messages."""
+    """Return an enum of record types for each log. It consists of the enum name, the log name, and the members, which
+    are named after messages.
+    """
     found: dict[str, tuple[str, dict[str, int]]] = {}
     for log, types in logs:
         name = "".join(word.capitalize() for word in re.findall("[A-Za-z0-9]+", log)) + "RecordType"

@@ -27,7 +27,9 @@ NO_OFFER = Offer(NONE, NONE)
 
 @dataclass(frozen=True)
 class ApiNegotiation:
-    """One API in all releases that have it. ``runs`` are spans of consecutive releases with equal offers."""
+    """The offers of one API in all releases that have the API. ``runs`` are spans of consecutive releases with equal
+    offers.
+    """
 
     key: int
     name: str
@@ -52,7 +54,7 @@ class ApiNegotiation:
 
 
 def negotiations(history: History) -> list[ApiNegotiation]:
-    """Return all APIs under their newest names, with each release's offer."""
+    """Return all APIs under their newest names, including the offer of each release."""
     found = []
     for key in sorted({key for apis in history.releases.values() for key in apis}):
         having = [name for name in history.names if key in history.releases[name]]
@@ -78,9 +80,9 @@ def version_facts(
 ) -> Iterator[dict[str, object]]:
     """Yield the facts about each version of a message, with its ``status`` in the newest release.
 
-    ``releases`` names the spans of releases that have the version. ``other_bytes_in`` names the spans in which its
-    bytes differ by more than tagged fields that were added later. Both are empty if unknown. ``header`` is ``None``
-    for messages without a header. ``layout`` is a fingerprint.
+    ``releases`` names the spans of releases that have the version. ``other_bytes_in`` names the spans in which the
+    version has other bytes, not counting tagged fields that were added later. Both are empty if unknown. ``header``
+    is ``None`` for messages without a header. ``layout`` is a fingerprint.
     """
     headers = header_versions(message)
     releases = history.releases if message.is_rpc else {}

@@ -1,4 +1,4 @@
-"""Classes and fields for templates, with ready-made names, types and defaults."""
+"""Descriptions of classes and fields for templates, with names, types and defaults as Python text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PYTHON = {kind: (python, _ZERO[python]) for kind, python in TYPES.items()} | {
 class FieldView:
     """One attribute of a class.
 
-    ``lazy`` attributes are structs that are always tagged fields. They are created on first access, because most
+    ``lazy`` attributes are structs that are tagged in all versions. They are created on first access, because most
     messages omit them and creating them would cost more than all other fields. ``slot`` is the name of the slot that
     stores the value. ``in_section`` fields are tagged in some versions, ``tagged_only`` fields in all versions. An
     ``optional`` attribute can be ``None``. ``value`` is an expression for the default. Because objects must not share
@@ -78,7 +78,9 @@ class ClassView:
         return tuple(view.name for view in self.fields.values() if not view.is_read)
 
     def tags_in(self, struct: StructCoding) -> str:
-        """Return which tags follow the struct: ``known`` (and unknown) tags, only ``unknown`` tags, or ``none``."""
+        """Return which tags can follow the struct: ``known`` (and unknown) tags, only ``unknown`` tags, or
+        ``none``.
+        """
         if not struct.flexible:
             return "none"
         return "known" if any(view.in_section for view in self.fields.values()) else "unknown"
@@ -143,12 +145,16 @@ def sentinel_of(cls: str) -> str:
 
 
 def is_nullable(field: Field) -> bool:
-    """Return whether the value can be ``None``. It can if a version allows null or if the default is null."""
+    """Return whether the value can be ``None``. This is the case if a version allows null or if the default
+    is null.
+    """
     return bool(field.versions.intersect(field.nullable)) or default_is_null(field)
 
 
 def described(message: Message, field: Field) -> str:
-    """Return the description of a field, with its versions unless all versions of the message have the field."""
+    """Return the description of a field. Add the versions of the field, unless all versions of the message
+    have it.
+    """
     if field.versions.covers(message.valid):
         return field.doc
     versions = field.versions.intersect(message.valid).text_within(message.valid)

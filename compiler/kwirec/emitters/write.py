@@ -1,6 +1,6 @@
 """Writes artifacts. Formats changed files, removes files that are no longer produced, and maintains a manifest.
 
-For each file, the manifest holds two digests: one of the unformatted text and one of the file on disk. A file is
+For each file, the manifest contains a digest of the unformatted text and a digest of the file on disk. A file is
 formatted and written only if a digest differs, because formatting is the slowest step.
 
 Only files in the manifest are replaced. Since a manifest may be forged, a file is removed only if its digest matches.
@@ -35,11 +35,11 @@ MANIFEST = "manifest.json"
 GENERATOR = "kwirec"
 IGNORED = ("__pycache__", STAGE)
 LIBRARIES = (".so", ".pyd")
-"""Suffixes of a package's native build, which lies next to its modules."""
+"""Suffixes of native libraries, which a build places next to the modules of a package."""
 LINE_LENGTH = 118
 PROCESSES = 2
 TOOLS = ("black", "format ")
-"""Prefixes of formatter entries in the manifest."""
+"""Prefixes of the manifest entries for formatters."""
 TEMPLATES = "templates"
 """The manifest entry that identifies an output of ``kwirec emit``."""
 _PATH = re.compile(r"(?:[\w@+=-][\w.@+=-]*/)*[\w@+=-][\w.@+=-]*")
@@ -48,12 +48,12 @@ Commands = Mapping[str, Sequence[str]]
 """Commands that format standard input, by suffix such as ``.go``."""
 
 Progress = Callable[[int, int], None]
-"""Called with the number of formatted files and the total number of files."""
+"""A function that is called with the number of formatted files and the total number of files."""
 
 
 @dataclass
 class WriteOutcome:
-    """The result of writing the files, or with ``check``, the result that writing them would have."""
+    """The result of writing the files. With ``check``, the result that writing the files would have."""
 
     written: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -171,11 +171,13 @@ def _refuse_changed(folder: Path, entries: Mapping[str, Any]) -> None:
         text = _read(folder / path)
         if not isinstance(entry, dict) or text is None or entry.get("file") != _digest(text):
             changed.append(path)
-    _refuse(folder, changed, "are no longer generated, and not as kwirec wrote them")
+    _refuse(folder, changed, "are no longer generated and were changed after kwirec wrote them")
 
 
 def _formatted(artifacts: Sequence[Artifact], commands: Commands, progress: Progress) -> list[str]:
-    """Return the formatted texts. Two black processes are worth their start-up time for a dozen modules or more."""
+    """Return the formatted texts. For a dozen modules or more, two processes run black despite their start-up
+    time.
+    """
     texts = {artifact.path: artifact.text for artifact in artifacts}
     for artifact in artifacts:
         if artifact.text and (command := commands.get(PurePosixPath(artifact.path).suffix)):

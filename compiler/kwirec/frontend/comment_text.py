@@ -13,7 +13,7 @@ def comment_text(written: str) -> str:
 
 
 def tidy(line: str, *signs: str) -> str:
-    """Return a comment line with a space after its leading sign. Lines without other text are unchanged."""
+    """Return a comment line with a space after the comment sign. A line without other text stays unchanged."""
     sign = next((sign for sign in signs if line.startswith(sign)), "")
     words = line[len(sign) :].rstrip()
     return f"{sign} {words}" if sign and words and words[0] not in " /#" else sign + words

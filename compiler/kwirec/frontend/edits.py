@@ -1,4 +1,4 @@
-"""Fixes that rename, change or remove attributes in both notations. A fix is empty if its place is uncertain."""
+"""Fixes that rename, change or remove attributes in both notations. A fix is empty if its position is uncertain."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def with_versions(written: Spanned[VersionRange], versions: VersionRange, dialec
 
 
 def without(span: Span, dialect: Dialect) -> Fix:
-    """Return the fix that removes the attribute whose value is at ``span``, unless it contains a comment."""
+    """Return the fix that removes the attribute whose value is at ``span``, unless a comment would be lost."""
     return _without_member(span) if dialect == "json" else _without_word(span)
 
 
@@ -50,7 +50,7 @@ def _without_word(span: Span) -> Fix:
     before = text[line : span.start].rstrip(" ")
     sign = next((sign for sign in (",", "//", "=>") if before.endswith(sign)), None)
     if sign is None:
-        return ()  # the attribute is not a word
+        return ()  # the attribute is not written as a word
     if sign != "," and (after := _AFTER_WORD.match(text, span.end)) is not None:
         return replaced(Span(span.source, span.start, after.end()), "")
     kept = before if sign == "=>" else before.removesuffix(sign).rstrip(" ")
@@ -87,13 +87,13 @@ def _without_member(span: Span) -> Fix:
 
 
 def _comma(source: Source, end: int) -> int | None:
-    """Return the offset of the comma after a value, skipping any comments before it."""
+    """Return the offset of the comma that follows a value. Comments may precede the comma."""
     match = SKIPPED.match(source.text, end)
     return match.end() if match is not None and source.text.startswith(",", match.end()) else None
 
 
 def _widened(source: Source, start: int, end: int) -> Span:
-    """Return the span to delete, which is the given range and the white space that would be left over."""
+    """Return the span to delete, which consists of a range and the white space that would be left over."""
     text, line = source.text, source.text.rfind("\n", 0, start) + 1
     is_first, last = not text[line:start].strip(), _LINE_END.match(text, end)
     if is_first and last is not None:

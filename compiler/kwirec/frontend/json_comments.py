@@ -15,7 +15,7 @@ from kwirec.frontend.json_parser import JsonArray, JsonObject, JsonValue
 from kwirec.frontend.syntax import Comment
 
 NODES = ("fields", "commonStructs", "values")
-"""Attributes whose items are nodes and have comments of their own."""
+"""Names of attributes whose items are nodes with their own comments."""
 
 FILE = -1
 
@@ -34,7 +34,7 @@ class Slot:
 
 Slots = Mapping[int, Sequence[Slot]]
 """Slots of the objects and lists that contain comments, by start offset. Each object or list has one slot per item or
-attribute, and one for its end. The key :data:`FILE` has the slots of the whole file.
+attribute, and one for its end. The key :data:`FILE` maps to the slots of the whole file.
 """
 
 
@@ -121,7 +121,7 @@ class _Owners:
         self._found: _ByNode = {}
 
     def all(self, roots: Sequence[JsonValue], values: Sequence[JsonValue]) -> _ByNode:
-        """Return the comments in and after each definition. Comments after a definition belong to its end."""
+        """Return the comments of all nodes. A comment after a definition belongs to the end of the definition."""
         slots = self._slots[FILE]
         for number, (root, value) in enumerate(zip(roots, values, strict=False)):
             after = list(slots[number].behind)

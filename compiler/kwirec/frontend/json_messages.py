@@ -193,7 +193,9 @@ def _plain(value: JsonValue) -> object:
 
 
 class _Reader:
-    """Reads nodes. A node without a name or type is still read to its end so that its other mistakes are found."""
+    """Reads nodes. A node that lacks a name or type is still read completely, so that all mistakes in the node are
+    found.
+    """
 
     def __init__(self, report: Report, comments: Mapping[int, tuple[Comment, ...]]) -> None:
         self._report = report
@@ -287,7 +289,7 @@ class _Reader:
     def header_versions(self, value: JsonValue, name: str) -> tuple[HeaderVersionsDecl, ...] | None:
         """headerVersions: object of versions → header version"""
         if not isinstance(value, JsonObject):
-            self._wrong_kind(f"`{name}`", "an object of versions with the header version of each", value)
+            self._wrong_kind(f"`{name}`", "an object that maps versions to header versions", value)
             return None
         entries = []
         first: dict[str, JsonMember] = {}
@@ -345,8 +347,8 @@ REQUIRED: Mapping[type, tuple[str, ...]] = {
     EnumValueDecl: ("name", "value"),
     ErrorDecl: ("code", "name", "retriable", "about"),
 }
-"""Required attributes of each kind of node. Messages also need fields unless they have no versions, and fields need
-versions unless they are tagged.
+"""Required attributes of each kind of node. Messages also need fields unless their valid versions are ``none``, and
+fields need versions unless they are tagged.
 """
 
 

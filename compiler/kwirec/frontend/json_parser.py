@@ -57,7 +57,7 @@ MAX_DEPTH = 100
 _WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
 _UNQUOTED = re.compile(r"(?P<quote>'?)(?P<text>[A-Za-z][A-Za-z0-9_+-]*)(?P=quote)")
 _OTHER_LANGUAGES = frozenset({"None", "nil", "undefined", "NaN", "Infinity"})
-"""Words in other languages for values that JSON spells differently or lacks."""
+"""Words of programming languages for values that JSON spells differently or lacks."""
 _COLONS = re.compile(r":(?:[ \t]*:)*(?=[ \t]*[\"{\[0-9tfn-])")
 _BRACKETS = re.compile(r"[\s}\],]*")
 
@@ -250,7 +250,7 @@ class _Parser:
                 f"expected `,` or `{closing}`, found {self._found()}",
                 self.token.span,
                 label="a comma is missing before this" if goes_on else "",
-                others=[] if goes_on else [(start.span, "in what opens here")],
+                others=[] if goes_on else [(start.span, "in the value that opens here")],
                 fix=self._inserted(",") if goes_on and (closing == "]" or self._is_name()) else (),
             )
         if not goes_on:
@@ -277,7 +277,7 @@ class _Parser:
                 others=[(self.token.span, f"`{closing}` expected before the end of the file")],
             )
         else:
-            self._unexpected(f"`{closing}`", (start.span, "to close what opens here"))
+            self._unexpected(f"`{closing}`", (start.span, "to close the value that opens here"))
         return self.token.span
 
     def _skip_to_separator(self) -> None:
@@ -330,7 +330,7 @@ class _Parser:
 
 
 def _word_fix(word: Token) -> Fix:
-    """Return the fix that replaces a word with the JSON literal it stands for, or puts it in quotes."""
+    """Return the fix that replaces a word with the JSON literal it stands for, or puts the word in quotes."""
     if (known := meant(word.text, _WORDS)) is not None:
         return replaced(word.span, known)
     match = _UNQUOTED.fullmatch(word.text)

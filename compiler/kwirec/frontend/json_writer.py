@@ -1,4 +1,6 @@
-"""Writes JSON definitions, the inverse of ``json_messages``. Attribute order is fixed, and defaults are omitted."""
+"""Writes JSON definitions, as the inverse of ``json_messages``. The order of attributes is fixed, and defaults are
+omitted.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from kwirec.json_text import NOTHING, Commented, definition_text
 from kwirec.versions import VersionRange
 
 END = ""
-"""The key for comments at the end of a node. No attribute has this name."""
+"""The key for comments at the end of a node. No attribute has an empty name."""
 
 
 def json_definition(definition: MessageDecl | EnumDecl) -> str:
@@ -43,7 +45,7 @@ def with_comments(values: dict[str, object], comments: Sequence[Comment]) -> dic
 
 
 def list_item(values: dict[str, object], comments: Sequence[Comment]) -> object:
-    """Return the attributes of a list item, and the comments before it."""
+    """Return the attributes of a list item together with the comments before the item."""
     lines = [line for comment in comments if comment.attribute is None for line in comment_lines(comment)]
     return Commented(values, tuple(lines)) if lines else values
 
@@ -73,5 +75,5 @@ def _value(value: object) -> object:
 
 
 def _is_absent(name: str, value: object) -> bool:
-    """Return whether omitting a value does not change the meaning."""
+    """Return whether a value can be omitted without a change of meaning."""
     return value is None or value is False or (value == [] and name not in ("fields", "values"))

@@ -1,7 +1,8 @@
 """Converts between comments and descriptions.
 
 The lines of a paragraph become one line of the description. A line with only ``//`` separates paragraphs. A line that
-starts with more than one space or looks like a list item remains a separate line. All other text is quoted.
+starts with more than one space or looks like a list item remains a separate line. A description that these rules
+cannot express is written as a JSON string.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ _OWN_LINE = re.compile(r"\s|[-*] ")
 
 
 def read_doc(lines: Iterable[str]) -> str:
-    """Return the description in comment lines, which are passed without ``//`` and the space after it."""
+    """Return the description that comment lines contain. Callers pass the lines without ``//`` and the space after
+    it.
+    """
     texts = list(lines)
     while texts and not texts[-1]:
         texts.pop()
@@ -48,7 +51,9 @@ def write_doc(text: str, width: int = WIDTH) -> list[str]:
 
 
 def _fill(text: str, width: int) -> Iterator[str]:
-    """Yield the lines of ``text``. Break only at single spaces, and never so that a line looks like a list item."""
+    """Yield the lines of ``text``. Break only at single spaces, and never where the next line would look like a list
+    item.
+    """
     start = 0
     while len(text) - start > width and (end := _line_end(text, start, width)):
         yield text[start:end]
@@ -57,7 +62,9 @@ def _fill(text: str, width: int) -> Iterator[str]:
 
 
 def _line_end(text: str, start: int, width: int) -> int:
-    """Return the last index within the width at which a line may end, or else the first one after it, or 0."""
+    """Return the last index within the width at which a line may end. If there is none, return the first such index
+    after the width, or 0.
+    """
     end = 0
     at = text.find(" ", start + 1)
     while at >= 0 and not (end and at > start + width):

@@ -1,4 +1,6 @@
-"""Writes fields as lines, and omits facts that their struct implies. This is the inverse of ``krammar_fields``."""
+"""Writes fields in the indentation notation, without facts that the enclosing struct implies. This is the inverse of
+``krammar_fields``.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ _BARE = re.compile(r"[A-Za-z0-9_.+-]+")
 _SWITCHED = re.compile(re.escape(f"{THROTTLE} {SWITCHED}").replace(re.escape("{}"), "([0-9]{1,9})"))
 
 
-NEVER = "fields of no version"
+NEVER = "fields that exist in no version"
 
 
 def comment_lines(texts: Iterable[str], indent: str) -> Iterator[str]:
@@ -163,7 +165,7 @@ class _FieldWriter:
             return ""
         bare = _BARE.fullmatch(text) and text != EMPTY and (decl.type.name != "string" or text == "null")
         plain = bare and not decl.type.array_depth and (decl.type.name in NUMBERS or text == "null")
-        if not plain and not self._losses.keeps("defaults of texts, arrays and structs", span):
+        if not plain and not self._losses.keeps("defaults of strings, arrays and structs", span):
             return ""
         return f"({text})" if bare else f"({json_line(text)})"
 

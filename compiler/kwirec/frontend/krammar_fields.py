@@ -118,8 +118,9 @@ def _enum(type_: WrittenType) -> Spanned[str] | None:
 def _versions(
     written: WrittenField, items: Found, scope: Scope
 ) -> tuple[Spanned[VersionRange] | None, Spanned[VersionRange] | None]:
-    """Return ``versions`` and ``taggedVersions``. A field with versions and a tag is tagged in all of them, unless
-    ``tagged`` limits the range."""
+    """Return ``versions`` and ``taggedVersions``. A field with versions and a tag is tagged in all these versions,
+    unless ``tagged`` limits the range.
+    """
     own: Spanned[VersionRange] | None = items.get("versions") or items.get("never")
     tagged: Spanned[VersionRange] | None = items.get("tagged_versions")
     implied = Spanned(scope.versions, written.name.span)

@@ -1,7 +1,7 @@
 """Reindents text in the indentation notation with two spaces per level.
 
 A line that is indented further than the line before it, by tabs, spaces or both, is one level deeper. A line that is
-indented less is on the level of an earlier line.
+indented less returns to the level of an earlier line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Splits text in the indentation notation into lines with their levels.
 
-Each level is two spaces. Tabs and odd numbers of spaces are reported, and are read as the most likely level.
-Comments are lines too, so that no text is lost.
+Each level is indented by two spaces. Tabs and odd numbers of spaces are reported, and are read as the most likely
+level. Comments are lines too, so that no text is lost.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Line:
 
 
 def read_lines(source: Source, report: Report) -> Iterator[Line]:
-    """Yield all lines of a source. Report consecutive lines with tabs once, and other wrong indentation per line."""
+    """Yield all lines of a source. Report wrong indentation for each line, but only once for consecutive lines with
+    tabs.
+    """
     offset, tabbed = 0, False
     for written in report.until_full(source.text.split("\n")):
         body = written.rstrip(" \t\r")

@@ -1,8 +1,8 @@
 """Completes messages with the named structs and enums that they use, which may be in other files.
 
 A struct name refers to the struct in the same file, or else to the first struct with this name in any file. Each
-message gets copies of the structs that it uses, which become its common structs. Facts that their fields omit depend
-on the message.
+message gets copies of the structs that it uses, which become its common structs. Facts that the fields of these
+structs omit depend on the message.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from kwirec.versions import VersionRange
 
 @dataclass(frozen=True)
 class _Known:
-    """A named struct and its place: the index of its file and its offset."""
+    """A named struct, and the index of its file and its offset in the file as ``place``."""
 
     struct: NamedStruct
     place: tuple[int, int]
@@ -127,15 +127,17 @@ class _Linker:
                 f"struct `{name}` is used before it is defined",
                 use.type.name_span,
                 others=[(struct.name.span, "defined here")],
-                helps=["move its definition up: franz-go reads files from their start, in the order of their names"],
+                helps=[
+                    "move the definition up: franz-go reads files in the order of their names, each from its " "start"
+                ],
             )
         if struct.franz_go and not struct.is_flexible and flexible_versions(message):
             self._report.add(
                 codes.WRONG_IN_FRANZ_GO,
-                f"franz-go writes the texts of struct `{name}` with classic lengths in flexible messages",
+                f"franz-go writes the strings of struct `{name}` with classic lengths in flexible messages",
                 struct.name.span,
                 others=[(use.type.name_span, "a flexible message uses it")],
-                helps=["add `flexible vN+` to it"],
+                helps=["add `flexible vN+` to the struct"],
             )
 
     def _typed(self, fields: Iterable[FieldDecl]) -> tuple[FieldDecl, ...]:

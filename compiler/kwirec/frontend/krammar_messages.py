@@ -150,8 +150,8 @@ class _Reader:
         )
 
     def _comments(self, written: WrittenStruct | WrittenEnum, attribute: str | None) -> tuple[Comment, ...]:
-        """Return the comments of a block that do not describe it. In JSON, they are before ``attribute`` or at the
-        end of the node.
+        """Return the comments of a block that do not describe it. In JSON, these comments precede ``attribute`` or
+        the end of the node.
         """
         before = remarks(written.comment, self._source, attribute)
         return (*before, *loose_comments([*written.trailing, *written.after], self._source, ""))
@@ -174,7 +174,7 @@ class _Reader:
             f"response `{head.name.value}` does not follow its request",
             head.name.span,
             others=[(elsewhere.name.span, "the request is here")] if elsewhere is not None else [],
-            helps=[f"write it directly after `{expected}`, which has its api key and versions"],
+            helps=[f"write it directly after `{expected}`, whose api key and versions it uses"],
         )
         return elsewhere
 
@@ -203,7 +203,7 @@ class _Reader:
             helps += [] if head.modifiers else ["mark a shared struct with `not top level`"]
             if kind == "request" and head.name.value.endswith("Response"):
                 kind = "response"
-                helps = ["write it without versions after its request, which has its api key and versions"]
+                helps = ["write the response without versions after the request, whose api key and versions it uses"]
             self._context.report.add(
                 codes.MISSING_ATTRIBUTE,
                 f"the {kind} has no {' and no '.join(missing)}",
@@ -212,7 +212,7 @@ class _Reader:
             )
 
     def _fields(self, head: Head) -> list[WrittenField]:
-        """Return the fields, without a leading version field, which is not part of the message."""
+        """Return the fields of a message. A version field before them is not part of the message."""
         fields = head.written.fields
         if "version_field" not in head:
             return fields
@@ -250,7 +250,7 @@ class _Reader:
                 self._messages[number] = replace(message, common_structs=(*message.common_structs, struct))
                 return
         hint = did_you_mean(owner.value, (message.name.value for message in self._messages))
-        label = "it must be in the same file"
+        label = "the message must be in the same file"
         message_ = f"there is no message `{owner.value}` for struct `{head.name.value}`"
         self._context.report.add(codes.UNKNOWN_TYPE, message_, owner.span, label, helps=[hint])
 
@@ -258,7 +258,7 @@ class _Reader:
         """enum: NAME " " TYPE " (" value* ")" """
         for value in written.values:
             if value.value.value < 0 or not FRANZ_GO_VALUE.fullmatch(value.name.value):
-                self._context.extension(value.span, "negative values, and digits in their names")
+                self._context.extension(value.span, "negative enum values, or digits in the names of values")
         values = [
             EnumValueDecl(
                 span=value.span,
@@ -305,7 +305,9 @@ def _struct_decl(head: Head, versions: VersionRange, flexible: VersionRange, con
 
 
 def _struct_comments(written: WrittenStruct) -> tuple[Comment, ...]:
-    """Return the comments of a struct that do not describe it, including comments before a preceding empty line."""
+    """Return the comments of a struct that do not describe it, including comments that an empty line separates from
+    the struct.
+    """
     source = written.span.source
     before = (*loose_comments(written.banner, source), *remarks(written.comment, source))
     return (*before, *loose_comments([*written.trailing, *written.after], source, ""))

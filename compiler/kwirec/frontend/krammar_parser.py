@@ -22,10 +22,10 @@ MAX_DEPTH = 100
 """The maximum nesting depth of fields, as a guard against hostile input."""
 
 MAX_PIECES = 100
-"""The maximum number of modifiers or items on a line, for the same reason."""
+"""The maximum number of modifiers or items on a line, as a guard against hostile input."""
 
 SPECIAL = ("ThrottleMillis", "TimeoutMillis")
-"""Fields that are written without a type."""
+"""Names of fields that are written without a type."""
 
 NAME = "[A-Za-z_][A-Za-z0-9_]*"
 _STRUCT = re.compile(rf"(?P<name>{NAME})(?P<space> *)=>(?P<modifiers>.*)")
@@ -252,7 +252,7 @@ class _Parser:
         end = self._items_start(line.text, head.end())
         written = line.text[head.end() : end].rstrip(" ")
         if not written:
-            self._unexpected(name.span, f"field `{name.value}` has no type", "expected a type after it")
+            self._unexpected(name.span, f"field `{name.value}` has no type", "expected a type after the name")
         elif head["colon"] != ": ":
             colon = line.span(self._source, *head.span("colon"))
             self._spacing(colon, "separate the name and type with `: `", replaced(colon, ": "))

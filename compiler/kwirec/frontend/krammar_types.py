@@ -30,7 +30,7 @@ _ARRAYS = (
     re.compile(r"\[\](?P<element>[A-Za-z][A-Za-z0-9_]*)"),
     re.compile(r"\[(?P<element>=>)\] *(?P<name>[A-Za-z][A-Za-z0-9_]*)"),
 )
-"""Patterns for arrays in the style of other notations, and for a struct name after its array."""
+"""Patterns for arrays in the style of other notations, and for a struct name after the brackets of an array."""
 _LENGTH = re.compile(r"length-field-minus => [A-Za-z0-9_]+ - [0-9]+")
 
 ENUM = "enum-"
@@ -53,7 +53,7 @@ class Context:
 
 @dataclass(slots=True)
 class WrittenType:
-    """A type with its nullability.
+    """A parsed type, including its nullability and default.
 
     ``name`` is the name of a primitive, an enum or a struct. It is empty for an unnamed inline struct. ``nullable``
     is the range as written. If it is ``None`` and ``is_nullable`` is true, all versions of the field are nullable.
@@ -136,7 +136,7 @@ class _TypeReader:
             hint = inline["hint"]
             at = self._part(*inline.span("hint")) if hint else self._part(*inline.span())
             if hint and not depth:
-                self._context.extension(at, "the name of a single struct", "it is `=>` there")
+                self._context.extension(at, "the name of a single struct", "write only `=>`")
             return WrittenType(self._span, hint, at, is_inline=True)
         word = self._take(_WORD)
         if word is None:
@@ -172,7 +172,7 @@ class _TypeReader:
         else:
             found.default = Spanned(value, span)
             if text.startswith('"') or text == "":
-                self._context.extension(span, "defaults of texts")
+                self._context.extension(span, "defaults of strings")
             elif text == "null" and (found.depth or found.is_inline):
                 self._context.extension(span, "`(null)` here", "the field is null unless it is set")
 
@@ -246,7 +246,7 @@ class _TypeReader:
 
     def _range(self, text: str, span: Span) -> VersionRange | None:
         if (found := read_range(text)) is None:
-            label = f"versions are int16, the largest is {MAX_VERSION}"
+            label = f"versions are int16, so the largest is {MAX_VERSION}"
             self._context.report.add(codes.BAD_VERSION_RANGE, f"`{text}` is not a range of versions", span, label)
         return found
 

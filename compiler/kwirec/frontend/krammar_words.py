@@ -1,7 +1,7 @@
 """The words of the indentation notation, in the heads of structs and at the ends of fields.
 
-Most words stand for an attribute, whose row in ``syntax`` defines them. All other words are defined here. The type of
-an attribute determines how its value is read and written.
+Most words stand for an attribute and are defined in the row of this attribute in ``syntax``. All other words are
+defined here. The type of an attribute determines how its value is read and written.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ Found = dict[str, Any]
 
 @dataclass
 class Losses:
-    """Facts that are omitted, with their spans. These are invalid names and, in franz-go's dialect, extensions."""
+    """Spans of the facts that a writer omits. These are invalid names and, in franz-go's dialect, extensions."""
 
     franz_go: bool
     uses: dict[str, list[Span]] = field(default_factory=dict)
 
     def keeps(self, what: str, span: Span) -> bool:
-        """Return whether an extension can be written, and record its loss if it cannot."""
+        """Return whether an extension can be written. If it cannot, record the loss."""
         if self.franz_go:
             self.uses.setdefault(what, []).append(span)
         return not self.franz_go
@@ -73,7 +73,9 @@ def _names(text: str, span: Span) -> tuple[Spanned[str], ...]:
 
 
 _Kind = tuple[str, Callable[[str, Span], Any]]
-"""The pattern of the text after a word, and its reader, which returns ``None`` for a version that is too large."""
+"""The pattern of the text after a word, and a function that reads this text. The function returns ``None`` for a
+version that is too large.
+"""
 
 
 def _kind(pattern: str, read: Callable[[str], Any]) -> _Kind:
@@ -119,7 +121,9 @@ def _text(written: Any) -> str:
 
 
 class Vocabulary:
-    """The words that are valid in one place. Findings use ``lacks`` and ``help``, and ``effect`` for extensions."""
+    """The words that are valid in the head of a struct, or after a field. Findings about unknown words contain
+    ``lacks`` and ``help``. Findings about extensions contain ``effect``.
+    """
 
     def __init__(self, *rows: Attribute, lacks: str, help: str, effect: str = "") -> None:
         self._words = {row.name: (row.word, _kind_of(row, row.word)) for row in rows if row.word is not None}
@@ -204,7 +208,7 @@ class Vocabulary:
 
 def bad_range(text: str, span: Span, context: Context) -> None:
     """Report an invalid version range."""
-    label = f"versions are int16, the largest is {MAX_VERSION}" if re.fullmatch(RANGE, text) else ""
+    label = f"versions are int16, so the largest is {MAX_VERSION}" if re.fullmatch(RANGE, text) else ""
     context.report.add(
         codes.BAD_VERSION_RANGE,
         f"`{text}` is not a range of versions",

@@ -50,7 +50,9 @@ class _Writer:
         self._franz_go = franz_go
 
     def blocks(self, definitions: Sequence[Definition]) -> Iterator[list[str]]:
-        """Yield the lines of each block. Structs precede all messages, so that each response follows its request."""
+        """Yield the lines of each block. Structs precede all messages, so that each response directly follows its
+        request.
+        """
         sayable = [one for one in definitions if self._is_sayable(one)]
         messages = [one for one in sayable if isinstance(one, MessageDecl)]
         for enum in sayable:
@@ -199,7 +201,7 @@ def _valid(valid: Spanned[VersionRange], losses: Losses) -> Iterator[str]:
 
 
 def _needs_owner(message: MessageDecl, messages: Sequence[MessageDecl]) -> bool:
-    """Return whether the common structs of a message must name their message.
+    """Return whether the common structs of a message must name the message to which they belong.
 
     This is necessary if another message in the file has or mentions a struct of the same name, or if a struct is
     unused or is used before its definition.

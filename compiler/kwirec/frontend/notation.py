@@ -41,7 +41,9 @@ def parse(
 
 
 def _by_content(source: Source, report: Report) -> Notation | None:
-    """Return the notation that the first words indicate. If they fit neither, report this and return ``None``."""
+    """Return the notation that the first words indicate. If the words fit neither notation, report the file and
+    return ``None``.
+    """
     start = match.end() if (match := _SKIPPED.match(source.text)) is not None else 0
     if start == len(source.text) or _JSON.match(source.text, start):
         return "json"

@@ -38,10 +38,10 @@ Literal = str | int | float | bool | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
-    """A comment that is not a description. ``text`` has its lines without comment signs.
+    """A comment that is not a description. ``text`` contains the lines of the comment without comment signs.
 
-    ``attribute`` is the JSON attribute to which the comment belongs. It is ``None`` for the whole node, and empty for
-    the end of the node.
+    ``attribute`` is the JSON attribute to which the comment belongs. It is ``None`` for a comment on the whole node,
+    and empty for a comment at the end of the node.
     """
 
     text: str
@@ -64,13 +64,13 @@ class TypeExpr:
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The word for an attribute in the indentation notation. It is ``form``, or a key of ``values`` for each JSON
-    value.
+    """The word for an attribute in the indentation notation. The word is ``form``. If each JSON value has its own
+    word, the words are the keys of ``values``.
 
     In a form, capitals and ``vN+`` stand for the value. ``NAME …`` stands for several names, and ``, …`` marks a word
     that can be repeated. ``franz_go`` is true if franz-go knows the word. ``code`` is true if the word needs special
-    code, because it depends on other words. A ``silent`` value has no effect and is not written. Attributes without a
-    word have their own place in the notation.
+    code because its meaning depends on other words. A ``silent`` value has no effect and is not written. Attributes
+    without a word have their own syntax.
     """
 
     form: str = ""
@@ -100,11 +100,11 @@ ROUTES = {
     "txn coordinator": "transaction",
     "share coordinator": "share",
 }
-"""Words for the broker that must receive a request, with the corresponding values of ``sentTo``."""
+"""Words for the broker that must receive a request, mapped to the corresponding values of ``sentTo``."""
 
 _KINDS = ("header", "data", "metadata", "coordinator-key", "coordinator-value", "response")
 KINDS = {kind.replace("-", " "): kind for kind in _KINDS}
-"""Words for messages that are not requests, with the corresponding values of ``type``."""
+"""Words for messages that are not requests, mapped to the corresponding values of ``type``."""
 
 # The fields of the following classes are the attributes of definitions. Each has a name (in camel case in JSON), a
 # type, which determines how each notation reads and writes it, and a word. Attributes are written in this order.
@@ -150,7 +150,7 @@ class StructDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderVersionsDecl:
-    """Versions of a request or response and the version of their header: one entry of ``headerVersions``."""
+    """An entry of ``headerVersions``, which assigns a header version to versions of a request or response."""
 
     span: Span = field(compare=False, repr=False)
     versions: Spanned[VersionRange]
@@ -162,7 +162,7 @@ class MessageDecl:
     """A message definition.
 
     ``comment`` is the comment before the definition, as written. ``comments`` are within the definition or after it.
-    ``dialect`` is the dialect of its file.
+    ``dialect`` is the dialect of the file.
     """
 
     span: Span = field(compare=False, repr=False)
@@ -221,8 +221,9 @@ class EnumDecl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorDecl:
-    """An error code in ``errors.json``. ``since`` is the first release that has it. ``aliases`` are its former names
-    and the names of library exceptions."""
+    """An error code in ``errors.json``. ``since`` is the first release that has the error. ``aliases`` are former
+    names of the error and names of exceptions in libraries.
+    """
 
     span: Span = field(compare=False, repr=False)
     code: Spanned[int]
@@ -250,7 +251,7 @@ class NamedStruct:
 class Document:
     """The messages and enums of a source. Most sources have one definition, but a ``.jsonl`` bundle has many.
 
-    ``structs`` are not yet part of messages. ``link`` adds them to the messages that use them.
+    ``structs`` contains structs that are not yet part of a message. ``link`` adds them to the messages that use them.
     """
 
     source: Source = field(compare=False, repr=False)
@@ -283,7 +284,9 @@ NOUNS: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A row of :data:`ATTRIBUTES`, with the name in the tree, the type without ``None``, and the word."""
+    """A row of :data:`ATTRIBUTES`. ``name`` is the name in the syntax tree, and ``type`` is the type without
+    ``None``.
+    """
 
     name: str
     type: object

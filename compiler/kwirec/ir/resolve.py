@@ -1,4 +1,5 @@
-"""Resolves syntax trees into a ``Schema``: binds names to structs, fills in attributes and types defaults.
+"""Resolves syntax trees into a ``Schema``: binds names to structs, fills in omitted attributes and converts defaults
+to typed values.
 
 This pass reports names that cannot be resolved (K1xx), and ``validation`` checks the result. A message with a problem
 is left out of the schema. The remaining messages are still resolved, so that a single run reports all problems.
@@ -221,7 +222,7 @@ class _Resolver:
         else:
             if written.name in NO_WIRE_KIND:
                 what = f"`{written.span.text}` is only valid in records"
-                self._problem(codes.NO_WIRE_KIND, what, written.span, helps=["messages have numbers of fixed size"])
+                self._problem(codes.NO_WIRE_KIND, what, written.span, helps=["use a number of fixed size"])
                 return None
             known = [*PRIMITIVES, *(name for name in self._struct_names if name != self._name)]
             capital = written.name[:1].isupper()

@@ -1,6 +1,7 @@
 """The intermediate representation, which mirrors the definitions but has resolved names and typed defaults.
 
-Version ranges are kept as declared. Each node refers to its syntax in ``decl``, so that rules can point to it.
+Version ranges are kept as declared. Each node refers to its declaration in ``decl``, so that rules can point to the
+source text.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ Default = int | float | bool | str | bytes | None
 
 
 class Implicit(enum.Enum):
-    """Marks the default of a field without an explicit one: zero, empty, or a struct with default values."""
+    """Marks the default of a field that does not state one. It is zero, empty, or a struct with default values."""
 
     IMPLICIT = "implicit"
 
@@ -128,8 +129,8 @@ class Enum:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field of a struct. It has both ``tag`` and ``tagged``, or neither. ``flexible`` overrides the message's
-    flexible versions for the encoding of the field's length.
+    """One field of a struct. A field has both ``tag`` and ``tagged``, or neither. ``flexible`` overrides the
+    message's flexible versions for the encoding of the field's length.
     """
 
     name: str
@@ -232,8 +233,8 @@ def usage(
 ) -> dict[str, frozenset[int]]:
     """Return the members of ``versions`` in which the struct ``root`` contains each struct, by struct name.
 
-    ``uses`` lists the structs in the fields of each struct, with the versions of the field. Structs that are not keys
-    of ``uses`` are ignored. Structs may be recursive.
+    ``uses`` lists, for each struct, the structs in its fields and the versions of these fields. Structs that are not
+    keys of ``uses`` are ignored. Structs may be recursive.
     """
     used = {name: frozenset[int]() for name in uses}
     pending = [(root, versions)]

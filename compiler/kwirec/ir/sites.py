@@ -1,4 +1,4 @@
-"""Sites, which are the messages, structs and fields of a ``Schema``, with the places and versions that rules need.
+"""Sites, which are the messages, structs and fields of a ``Schema`` with the positions and versions that rules need.
 
 A finding about a site has an address, which waivers use:
 

@@ -1,4 +1,4 @@
-"""``Schema`` → the message halves from which codecs are emitted, and the ``Layout`` of each version."""
+"""Converts a ``Schema`` to message halves, from which codecs are emitted, and to the layouts of all versions."""
 
 from kwirec.lowering.coding import Half, StructCoding
 from kwirec.lowering.layout import MessageLayout

@@ -1,4 +1,5 @@
-"""Describes how each field is coded in each version of a message. Layouts and emitted codecs are derived from this.
+"""Describes how each field is coded in each version of a message. Layouts and emitted codecs are derived from these
+descriptions.
 
 A message has two halves, its classic and its flexible versions. A half is a tree of structs and fields. Each field
 has runs of versions that code it in the same way. The layout of a version is this tree with one run selected for each
@@ -24,7 +25,7 @@ Versions = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Coding:
-    """How a field is coded in one version.
+    """The coding of a field in one version.
 
     A ``tagged`` field is in the tagged section of its struct, which follows all other fields. The length of a
     ``compact`` string, bytes or array is an unsigned varint.
@@ -36,7 +37,7 @@ class Coding:
 
 
 def coding(field: Field, version: int, *, flexible: bool) -> Coding | None:
-    """Return the coding of ``field`` in a flexible or classic ``version``, or ``None`` if it lacks the field."""
+    """Return the coding of ``field`` in a flexible or classic ``version``, or ``None`` without the field."""
     if version not in field.versions:
         return None
     return Coding(
@@ -63,7 +64,7 @@ class Run:
 
 @dataclass(frozen=True)
 class FieldCoding:
-    """A field with its runs. All other versions lack it. ``path`` is a path like ``topics[].partitions[].index``."""
+    """A field and the runs of versions that contain it. ``path`` is a path like ``topics[].partitions[].index``."""
 
     field: Field
     path: str
@@ -87,7 +88,8 @@ class FieldCoding:
 
 @dataclass(frozen=True)
 class StructCoding:
-    """A struct at one place in a message. Its versions are either all classic, or all flexible and end with tags.
+    """A struct at one place in a message. Its versions are either all classic, or all flexible, in which case the
+    struct ends with tagged fields.
 
     ``path`` is a path like ``topics[].partitions[]``, or ``""`` for the root. ``fields`` contains the fields of all
     message versions.
@@ -113,8 +115,8 @@ class StructCoding:
 class Half:
     """The classic or the flexible versions of a message.
 
-    ``sections`` are the structs with known tagged fields, in all versions in which the message uses them. Tagged
-    sections are rare, so codecs read and write each of them in a separate function.
+    ``sections`` contains the structs with known tagged fields, in all versions in which the message uses these
+    structs. Tagged sections are rare, so codecs read and write each of them in a separate function.
     """
 
     message: Message

@@ -2,7 +2,7 @@
 
 A layout has no version ranges, descriptions or other attributes that do not affect the bytes. Its names are only for
 readers and are not compared, so two versions with equal layouts are equal on the wire. ``text`` is the layout as
-text. ``fingerprint`` is its digest, which is stable across runs and releases of kwire.
+text. ``fingerprint`` is a digest of this text, which is stable across runs and releases of kwire.
 
 ::
 
@@ -27,7 +27,7 @@ from kwirec.ir.schema import IMPLICIT, Default, Implicit
 
 @dataclass(frozen=True)
 class ScalarKind:
-    """A fixed-size kind of value, with its name in layouts and its size in bytes."""
+    """A kind of fixed-size value. ``text`` is the name of the kind in layouts, and ``width`` is the size in bytes."""
 
     text: str
     width: int
@@ -77,8 +77,8 @@ class ArrayKind:
 class StructKind:
     """A sequence of fields. Flexible structs, whose ``tags`` is not ``None``, end with tagged fields.
 
-    A nullable struct follows a null marker. It is an int8 with -1 for null and 1 otherwise, or in a tagged field an
-    unsigned varint with 0 for null and 1 otherwise [KIP-893].
+    A null marker precedes a nullable struct. The marker is an int8 with -1 for null and 1 otherwise. In a tagged
+    field, it is an unsigned varint with 0 for null and 1 otherwise [KIP-893].
     """
 
     name: str = field(compare=False)
@@ -130,7 +130,9 @@ class TagLayout:
 
 @dataclass(frozen=True)
 class MessageLayout:
-    """The layout of one message version. Within a ``Layouts`` object, equal layouts of a message are identical."""
+    """The layout of one message version. Within a ``Layouts`` object, equal layouts of a message are the same
+    object.
+    """
 
     message: str = field(compare=False)
     body: StructKind

@@ -1,6 +1,6 @@
 """Lowers a ``Schema`` to halves and layouts.
 
-The schema must have passed validation. Lowering cannot fail. Before and after, in ``dump`` notation::
+The schema must have passed validation. Lowering cannot fail. An example in the notation of ``kwirec dump``::
 
     Topics     []Topic  versions=0+ nullable=1+        v2, not flexible:   Topics: [n]?Topic
       Name     string   versions=0+             →                           Name: str16
@@ -148,7 +148,9 @@ def _default(one: Field) -> Default | Implicit:
 
 
 def _kind(type_: Type, run: Run, version: int, *, nullable: bool) -> Kind:
-    """Return the kind of a type. Only its outermost level can be null, not array elements [KAFKA-WIRE 15]."""
+    """Return the kind of a type. Only the outermost level can be null, because array elements are never null
+    [KAFKA-WIRE 15].
+    """
     match type_:
         case ArrayType(element):
             return ArrayKind(run.compact, nullable, _kind(element, run, version, nullable=False))

@@ -15,7 +15,9 @@ from kwirec.merge.draft import FieldDraft, MessageDraft
 
 @dataclass
 class Alignment:
-    """Pairs of matching structs ``(preferred, other)``, each with pairs of matching field names in the same order."""
+    """Pairs of matching structs ``(preferred, other)``. Each pair maps field names in the preferred draft to field
+    names in the other draft.
+    """
 
     structs: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     conflicts: list[str] = field(default_factory=list)
@@ -26,7 +28,7 @@ class Alignment:
 
 
 def align(preferred: MessageDraft, other: MessageDraft) -> Alignment:
-    """Match the fields and structs of two drafts. Contradictions are collected in ``conflicts``."""
+    """Match the fields and structs of two drafts. The result lists contradictions in ``conflicts``."""
     alignment = Alignment()
     shared = preferred.valid & other.valid
     pending = [(preferred.name, other.name)]

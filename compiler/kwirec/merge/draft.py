@@ -27,7 +27,7 @@ class FieldDraft:
     type: Type
     live: Versions
     lacks: Versions
-    """Versions in which the struct lacks the field. ``default`` and ``ignorable`` matter only for these."""
+    """Versions in which the struct lacks the field. ``default`` and ``ignorable`` matter only in these versions."""
     nullable: Versions
     tagged: Versions
     tag: int | None
@@ -100,7 +100,7 @@ class MessageDraft:
         return draft
 
     def renumbered(self, number: int) -> MessageDraft:
-        """Return the draft with all versions replaced by ``number``. They must be equal on the wire."""
+        """Return the draft with all versions replaced by ``number``. All versions must be equal on the wire."""
 
         def only(versions: Versions) -> Versions:
             return frozenset({number}) if versions else versions

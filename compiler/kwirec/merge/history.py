@@ -1,9 +1,9 @@
 """Facts about all merged releases, kept in ``releases.json``, ``layouts.json`` and ``exceptions.json``.
 
 ``releases.json`` records which versions of each API a broker release accepts, advertises, deprecates or marks as
-unstable. ``layouts.json`` records the fingerprints of each message version and the releases that had them. They are
-the evidence for the union. ``exceptions.json`` lists the versions whose bytes changed between releases, with the
-releases and a reason.
+unstable. ``layouts.json`` records the fingerprints of each message version and the releases that had them. These
+fingerprints are the evidence for the union. ``exceptions.json`` lists the versions whose bytes changed between
+releases, with the releases and a reason.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ class History:
     layouts: dict[str, dict[int, dict[str, str]]] = field(default_factory=dict)
     exceptions: list[ExceptionEntry] = field(default_factory=list)
     unpublished: dict[str, list[str]] = field(default_factory=dict)
-    """By release, the messages whose module was not published. The release neither has nor removes them."""
+    """Messages whose module was not published with a release, by release. They are neither present in the release nor
+    removed.
+    """
 
     @property
     def names(self) -> list[str]:

@@ -15,7 +15,7 @@ from kwirec.merge.align import Alignment, align
 from kwirec.merge.draft import FieldDraft, MessageDraft, StructDraft, with_versions
 
 SinceOf = Callable[[frozenset[int]], str]
-"""A function that returns the release that added a tagged field to these versions, if one draft lacks the field."""
+"""A function that returns the release that added a tagged field to existing versions."""
 
 
 def join(preferred: MessageDraft, other: MessageDraft, since_of: SinceOf) -> tuple[MessageDraft, list[str]]:
@@ -66,7 +66,9 @@ class _Joiner:
         return joined
 
     def _fields(self, mine: list[FieldDraft], other: StructDraft, names: dict[str, str]) -> list[FieldDraft]:
-        """Return the fields in the order of ``mine``. A field that only ``other`` has follows its predecessor."""
+        """Return the fields in the order of ``mine``. A field that only ``other`` has follows the field that precedes
+        it in ``other``.
+        """
         by_their_name = {theirs: my for my, theirs in names.items()}
         theirs = {field.name: field for field in other.fields}
         result = [self._both(field, theirs[names[field.name]]) if field.name in names else field for field in mine]
@@ -126,7 +128,9 @@ class _Joiner:
 
 
 def _ordered(fields: list[FieldDraft], *drafts: list[FieldDraft]) -> list[FieldDraft] | None:
-    """Return ``fields`` sorted so that fields sharing a version keep the order of each draft, or ``None``."""
+    """Return ``fields`` sorted so that fields sharing a version keep the order of each draft, or ``None`` if there is
+    no such order.
+    """
     after: dict[str, set[str]] = {field.name: set() for field in fields}
     for draft in drafts:
         for first, second in combinations(draft, 2):

@@ -1,7 +1,7 @@
 """Merges a release into the union: ``kwirec merge --release 4.1.1 SOURCE --into message_defs/kafka``.
 
-Steps: read both → pair messages → let one side win where bytes differ → join → write → read back → prove.
-Files are written only if the proof succeeds.
+The steps are: read both → pair messages → let the newer release win where bytes differ → join → format → read back →
+prove → write. Files are written only if the proof succeeds.
 """
 
 from __future__ import annotations
@@ -103,8 +103,8 @@ def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Sc
 def _check(union: Schema, report: Report) -> None:
     """Report the errors that `kwirec check` would find in the new union.
 
-    Warnings, such as missing field descriptions, do not prevent a merge. Neither do requests without responses,
-    because the two may be merged separately.
+    Warnings, such as missing field descriptions, do not prevent a merge. Requests without responses do not prevent it
+    either, because requests and responses may be merged separately.
     """
     findings = Report()
     validate_before("K7", union, findings)
@@ -187,7 +187,7 @@ class _Merger:
                 texts[path] = message.decl.span.source.text
                 continue
             draft = self._merged(message, theirs)
-            # A file in its default folder moves with the message kind.
+            # A file in the default folder of a message kind moves if the kind changes.
             unmoved = path.parent == root / FOLDERS[message.kind]
             folder = root / FOLDERS[draft.kind] if unmoved else path.parent
             texts[folder / f"{draft.name}.json"] = self._text(draft, message)
@@ -224,8 +224,8 @@ class _Merger:
     def _is_renamed(self, ours: Message, theirs: Message) -> bool:
         """Return whether a record was renamed.
 
-        It was renamed if both have the same number, most of their field names are equal, and neither name exists on
-        the other side. The number is not sufficient, because different logs use the same numbers.
+        A record was renamed if both records have the same number, most of their field names are equal, and neither
+        name exists on the other side. An equal number is not sufficient, because different logs use the same numbers.
         """
         if ours.api_key is None or (ours.kind, ours.api_key) != (theirs.kind, theirs.api_key):
             return False
@@ -254,7 +254,7 @@ class _Merger:
     ) -> tuple[MessageDraft, MessageDraft]:
         """Return both drafts, with coordinator keys from before Kafka 4.1 renumbered.
 
-        Kafka 4.1 turned their version numbers into record types, and all keys became version 0.
+        Kafka 4.1 turned the version numbers of these keys into record types, and all keys became version 0.
         """
         old = self._union_layouts.by_message[ours.name].values()
         new = self._layouts.by_message[theirs.name].values()
@@ -341,7 +341,9 @@ class _Merger:
         return min((r for r in releases if release_key(r) > release_key(self._release)), key=release_key)
 
     def _earlier_tags(self, mine: MessageDraft, incoming: MessageDraft) -> None:
-        """Set ``since`` of tagged fields to this release if it has them earlier than the union states."""
+        """Set ``since`` of tagged fields to this release if the release already has the fields and is older than
+        ``since``.
+        """
         if self._newest:
             return
         for my_name, their_name in align(mine, incoming).structs:

@@ -1,8 +1,8 @@
 """Proves that the union preserves the bytes of each message version in all merged releases.
 
 The proof compares the union with the fingerprints in ``layouts.json``. For an older release, it first removes the
-tagged fields that were added to existing versions later (``since``), which tags allow [KIP-482]. Versions whose bytes
-really changed must be listed in ``exceptions.json``.
+tagged fields that were added to existing versions later (``since``), which KIP-482 allows. Versions whose
+bytes really changed must be listed in ``exceptions.json``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""Drafts → definition files. A struct is inline if only one field uses it, and otherwise in ``commonStructs``."""
+"""Writes drafts as definition files. A struct is inline if only one field uses it, and otherwise in
+``commonStructs``.
+"""
 
 from __future__ import annotations
 

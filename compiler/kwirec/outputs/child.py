@@ -1,8 +1,8 @@
 """The process that renders templates. It reads a job from standard input and writes events as lines of JSON.
 
 The process receives the text of the templates and the view, and does not open files. Its sandbox allows only public
-attributes, and its limits stop endless loops and endless output. The parent does not trust the events. It validates
-paths and counts bytes.
+attributes, and its limits stop endless loops and endless output. The parent process does not trust the events, so it
+validates paths and counts bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from kwirec.outputs.folder import UNITS
 from kwirec.view import model
 
 PATH_NAME = "path of output {}"
-"""The name of the template for an output's paths. It cannot be a file name of a template."""
+"""The name of the template that renders the paths of an output. No template file can have this name."""
 
 _QUOTED = re.compile(r"'([^']*)'")
 _ENDLESS = "the templates call themselves endlessly"
@@ -38,7 +38,9 @@ _ENDLESS = "the templates call themselves endlessly"
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The whole input of the process. Each entry of ``outputs`` is a template, a path template and a unit."""
+    """The whole input of the process. Each entry of ``outputs`` is a template, a path template and a value of
+    ``each``.
+    """
 
     texts: Mapping[str, str]
     outputs: tuple[tuple[str, str, str], ...]
@@ -67,7 +69,9 @@ class Missing(jinja2.StrictUndefined):
 
 
 class _Message(str):
-    """A message about an unknown name, with the names that exist, or ``None`` for the variables of the template."""
+    """A message about an unknown name. ``candidates`` contains the names that exist, or is ``None`` for the variables
+    of the template.
+    """
 
     name: str
     candidates: tuple[str, ...] | None

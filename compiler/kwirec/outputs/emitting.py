@@ -47,8 +47,8 @@ def emit(
 
     ``templates`` is a folder, or the name of one of kwirec's template folders. ``only`` selects messages and
     versions, such as ``FetchRequest:newest,Produce*:9``. ``formatters`` maps suffixes to commands that format
-    standard input, such as ``{".go": ["gofmt"]}``. By default, black formats ``.py`` files. With ``check``, files are
-    only compared.
+    standard input, such as ``{".go": ["gofmt"]}``. By default, black formats ``.py`` files. With ``check``, the files
+    are only compared with those in ``out``.
 
     Raises :class:`~kwirec.view.SelectionError` if an item of ``only`` selects nothing, and
     :class:`OutputNotGeneratedError` if the folder contains files that kwirec did not write.
@@ -90,7 +90,9 @@ def emit(
 
 
 def _parameters(templates: Templates, given: Mapping[str, object], report: Report) -> dict[str, object]:
-    """Return the parameters of a folder. The given values replace the defaults and are converted to their types."""
+    """Return the parameters of a folder. Values in ``given`` replace defaults and are converted to the types of the
+    defaults.
+    """
     found = dict(templates.parameters)
     for name, value in given.items():
         try:

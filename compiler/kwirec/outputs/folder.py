@@ -53,7 +53,7 @@ _TOML_PLACE = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<c
 
 @dataclass(frozen=True, kw_only=True)
 class Output:
-    """A template, its path template and its ``each``. Findings refer to the spans."""
+    """A template, its path template and its ``each``. Findings point at ``template_span`` and ``path_span``."""
 
     template: str
     path: str
@@ -156,7 +156,7 @@ def _literally(path: str) -> str:
 
 
 def _parse(config: Source, report: Report) -> dict[str, Any]:
-    """Return the table in ``emit.toml``, with the keys and types of its parameters and outputs validated."""
+    """Return the table in ``emit.toml``, or an empty table if its keys or types are invalid. Report such mistakes."""
     try:
         table = tomllib.loads(config.text)
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
@@ -182,7 +182,7 @@ def _parse(config: Source, report: Report) -> dict[str, Any]:
         elif key == "parameters":
             for name, default in value.items():
                 if not isinstance(default, str | int | float | bool) or not name.isidentifier():
-                    what = f"the parameter `{name}` must be a name with a string, a number or a boolean"
+                    what = f"the parameter `{name}` needs a Python name and a string, number or boolean value"
                     _bad(report, what, _key_span(config, name))
     return {} if report.has_errors() else table
 

@@ -95,7 +95,9 @@ def render_all(
 
 
 class _Child:
-    """Context manager for the rendering process. It is killed at the end, or after a multiple of its CPU limit."""
+    """Context manager for the rendering process. The process is killed at the end of the block, or after a multiple
+    of its CPU limit.
+    """
 
     def __init__(self, seconds: float) -> None:
         package = str(Path(__file__).parents[2])

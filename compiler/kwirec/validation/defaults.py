@@ -20,15 +20,15 @@ from kwirec.versions import in_words
 def null_default(at: FieldSite) -> Iterator[Finding]:
     """The default of a field is null, but the field is not nullable in all of its versions.
 
-    A message with this default could not be written in the other versions. Records are exempt because their default
-    is always null, as in Kafka.
+    A message with this default could not be written in the versions in which the field is not nullable. Fields of
+    type `records` are exempt because their default is always null, as in Kafka.
     """
     required = at.live - at.within(at.field.nullable)
     if at.decl.default is None or at.field.default is not None or str(at.field.type) == "records" or not required:
         return
     nullable = at.decl.nullable_versions
     yield at.finding(
-        f"the default of `{at.field.name}` is null, but it is not nullable in {in_words(required)}",
+        f"the default of `{at.field.name}` is null, but the field is not nullable in {in_words(required)}",
         at.decl.default.span,
         "the default",
         others=[(nullable.span, "nullable only in these versions")] if nullable else (),

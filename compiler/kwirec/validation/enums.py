@@ -22,7 +22,7 @@ _NAMELESS = re.compile(r"UNKNOWN_[0-9]+")
 def enum_name(at: EnumSite) -> Iterator[Finding]:
     """The name of an enum is not a capital letter followed by letters and digits.
 
-    It becomes a class name, and fields refer to it.
+    The name becomes the name of a class, and fields refer to the enum by its name.
     """
     name, span = at.enum.name, at.decl.name.span
     if not _NAME.fullmatch(name):
@@ -37,10 +37,10 @@ def enum_name(at: EnumSite) -> Iterator[Finding]:
 
 @rule("K802", offending=enum(value("first-quarter", 1)), corrected=enum(value("FIRST_QUARTER", 1)))
 def enum_value_name(at: EnumSite) -> Iterator[Finding]:
-    """The name of a value is not a letter followed by letters, digits and underscores.
+    """The name of an enum value is not a letter followed by letters, digits and underscores.
 
-    It becomes the name of a class member in capital letters. `UNKNOWN_7` is reserved for the value 7 from a peer that
-    knows more values.
+    In capital letters, the name becomes the name of a class member. `UNKNOWN_7` is reserved for the value 7 from a
+    peer whose enum has more values.
     """
     for one in at.enum.values:
         if not _VALUE_NAME.fullmatch(one.name):
@@ -63,13 +63,13 @@ def enum_value_name(at: EnumSite) -> Iterator[Finding]:
     fixable=True,
 )
 def enum_type(at: EnumSite) -> Iterator[Finding]:
-    """The type of the values is not an integer type.
+    """The type of the values of an enum is not an integer type.
 
     Enums give names to numbers. Values that are sent as strings need no enum because they are already readable.
     """
     if (name := at.enum.type.name) not in INTEGER_RANGES:
         yield at.finding(
-            f"`{name}` is not a type of integers",
+            f"`{name}` is not an integer type",
             at.decl.value_type.span,
             "the type of the values",
             helps=[did_you_mean(name, INTEGER_RANGES) or f"integer types are {', '.join(INTEGER_RANGES)}"],
@@ -84,7 +84,7 @@ def empty_enum(at: EnumSite) -> Iterator[Finding]:
     An empty enum says nothing about the fields that refer to it.
     """
     if not at.enum.values:
-        yield at.finding(f"enum `{at.enum.name}` has no values", at.decl.name.span, "names no value")
+        yield at.finding(f"enum `{at.enum.name}` has no values", at.decl.name.span, "needs at least one value")
 
 
 @rule(
@@ -95,8 +95,8 @@ def empty_enum(at: EnumSite) -> Iterator[Finding]:
 def duplicate_value_name(at: EnumSite) -> Iterator[Finding]:
     """Two values of an enum have the same name, or become the same member in Python.
 
-    A member stands for one value. Members are named in capital letters, so `PrepareCommit` and `PREPARE_COMMIT` are
-    the same member.
+    Each member stands for one value. Members are named in capital letters, so `PrepareCommit` and `PREPARE_COMMIT`
+    are the same member.
     """
     for first, one in repeated(at.enum.values, lambda one: constant_name(one.name)):
         yield at.finding(
@@ -117,7 +117,7 @@ def duplicate_value_name(at: EnumSite) -> Iterator[Finding]:
 def duplicate_value(at: EnumSite) -> Iterator[Finding]:
     """Two names of an enum have the same value.
 
-    It would be unclear which name a peer means.
+    If a peer sends the value, it would be unclear which of the names applies.
     """
     for first, one in repeated(at.enum.values, lambda one: one.value):
         yield at.finding(
@@ -153,9 +153,9 @@ def value_out_of_range(at: EnumSite) -> Iterator[Finding]:
     corrected=files(clock(field("Phase", "int8", enum="Phase")), enum(value("NEW", 0))),
 )
 def enum_mismatch(at: FieldSite) -> Iterator[Finding]:
-    """The type of a field is not the type of its enum.
+    """The type of a field is not the type of the values of its enum.
 
-    Every field with an enum must have the type of the enum's values, or be an array of that type.
+    A field with an enum holds values of the enum. The field must have their type, or be an array of that type.
     """
     known = at.field.enum
     if known is not None and at.decl.enum is not None and known.type != at.base and known.type.name in INTEGER_RANGES:

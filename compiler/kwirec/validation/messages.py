@@ -24,7 +24,7 @@ KEYED = {
     MessageKind.COORDINATOR_KEY: "coordinator key",
     MessageKind.COORDINATOR_VALUE: "coordinator value",
 }
-"""The kinds of messages that need an api key, with their names in findings."""
+"""The kinds of messages that need an api key, mapped to the words for them in findings."""
 
 RPC = (MessageKind.REQUEST, MessageKind.RESPONSE)
 COORDINATOR = (MessageKind.COORDINATOR_KEY, MessageKind.COORDINATOR_VALUE)
@@ -66,7 +66,7 @@ def missing_api_key(at: MessageSite) -> Iterator[Finding]:
 def duplicate_api_key(sites: Sites) -> Iterator[Finding]:
     """Two requests, or two responses, have the same `apiKey`.
 
-    A request is identified only by the key in its header.
+    Peers identify a request only by the `apiKey` in its header.
     """
     yield from _same_key(sites, RPC)
 
@@ -81,8 +81,8 @@ def duplicate_record_id(sites: Sites) -> Iterator[Finding]:
     """Two metadata records, coordinator keys or coordinator values of one log have the same `apiKey`.
 
     A record is identified by the number at its beginning. Each log has its own numbers, and the definitions in one
-    folder belong to one log. A union of releases can contain a number twice if its meaning changed between releases:
-    waive such findings with the reason.
+    folder belong to one log. A union of releases can contain a number twice if its meaning changed between releases.
+    Waive such findings and give the reason.
     """
     yield from _same_key(sites, (MessageKind.METADATA, *COORDINATOR))
 
@@ -129,7 +129,8 @@ def api_key_range(at: MessageSite) -> Iterator[Finding]:
 def unpaired(sites: Sites) -> Iterator[Finding]:
     """A request has no response, or a response has no request.
 
-    They are paired by `apiKey`. Without the response, a client could send the request but not read the answer.
+    Requests and responses are paired by `apiKey`. Without the response, a client could send the request but not read
+    the answer.
     """
     yield from _without_partner(sites, RPC)
 
@@ -160,7 +161,7 @@ def valid_versions_differ(sites: Sites) -> Iterator[Finding]:
 def flexible_versions_differ(sites: Sites) -> Iterator[Finding]:
     """A request and its response become flexible in different versions.
 
-    Their header versions depend on flexibility, and proxies and captures expect both to agree.
+    Flexible versions determine header versions, and readers of traffic expect a request and its response to agree.
     """
     for request_, response_ in _pairs(sites):
         shared = request_.message.valid.intersect(response_.message.valid)
@@ -296,9 +297,9 @@ def header_versions_not_rpc(at: MessageSite) -> Iterator[Finding]:
     corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
 )
 def header_versions_incomplete(at: MessageSite) -> Iterator[Finding]:
-    """The ranges of `headerVersions` leave out a valid version, or contain one twice.
+    """The ranges of `headerVersions` omit a valid version, or contain a version twice.
 
-    Each message version has one header version, which both sides must know in advance.
+    Each message version has exactly one header version, which both peers must know in advance.
     """
     entries, valid = at.decl.header_versions, at.message.valid
     if entries is None or not at.message.is_rpc or valid.is_open:
@@ -341,7 +342,7 @@ def _by_version(at: MessageSite) -> tuple[dict[int, HeaderVersionsDecl], tuple[i
     corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
 )
 def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
-    """A header version does not exist.
+    """`headerVersions` contains a header version that does not exist.
 
     Generated code reads and writes request headers of versions 0, 1 and 2, and response headers of versions 0 and 1.
     """
@@ -362,11 +363,11 @@ def unknown_header_version(at: MessageSite) -> Iterator[Finding]:
     corrected=files(request(headerVersions={"0": "1", "1+": "2"}), response()),
 )
 def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
-    """The header version of a message version does not follow from its flexibility.
+    """`headerVersions` differs from the header versions that Kafka uses.
 
     Without `headerVersions`, a request has header 2 in flexible versions and header 1 otherwise. A response has
-    header 1 or 0, and ApiVersionsResponse always has header 0. Peers that follow this rule could not read the
-    message.
+    header 1 in flexible versions and header 0 otherwise, but ApiVersionsResponse always has header 0. Peers that
+    expect these headers could not read the message.
     """
     if at.message.valid.is_open:
         return
@@ -394,7 +395,7 @@ def header_versions_unusual(at: MessageSite) -> Iterator[Finding]:
     fixable=True,
 )
 def sent_to(at: MessageSite) -> Iterator[Finding]:
-    """`sentTo` is not controller, group, transaction or share, or the message is not a request.
+    """A request has a `sentTo` other than controller, group, transaction or share, or another message has `sentTo`.
 
     The attribute names the broker that must receive the request: the controller, or the coordinator of a group, a
     transaction or a share group.
@@ -405,7 +406,7 @@ def sent_to(at: MessageSite) -> Iterator[Finding]:
     if at.message.kind is not MessageKind.REQUEST:
         yield _not_a_request(at, "sentTo", written.span, fix=without(written.span, at.dialect))
     elif written.value not in SENT_TO:
-        helps = [did_you_mean(written.value, SENT_TO) or f"known are {', '.join(SENT_TO)}"]
+        helps = [did_you_mean(written.value, SENT_TO) or f"receivers are {', '.join(SENT_TO)}"]
         what, fix = f"`{at.message.name}` is sent to an unknown receiver", renamed(
             written.span, written.value, meant(written.value, SENT_TO)
         )
@@ -449,7 +450,9 @@ def _without_partner(sites: Sites, kinds: tuple[MessageKind, MessageKind]) -> It
 
 
 def _partner_hint(at: MessageSite, other: MessageKind, partners: Iterable[MessageSite]) -> list[str]:
-    """Return a help that names a message with a matching name but another key, or else suggests adding a message."""
+    """Return a help text that names a message with a matching name but another key. If there is none, suggest adding
+    a message.
+    """
     for partner in partners:
         if _subject(partner.message.name) == _subject(at.message.name):
             return [f"`{partner.message.name}` has api key {partner.message.api_key}"]
@@ -462,7 +465,9 @@ def _subject(name: str) -> str:
 
 
 def _disagreement(kind: str, request_: MessageSite, response_: MessageSite) -> Finding:
-    """Return a finding about differing ranges. It points at the message's name if a range is missing (``none``)."""
+    """Return a finding about differing version ranges. If a message does not state its range, the finding points at
+    the name of the message.
+    """
     asked, answered = (dict(ranges(site.decl)).get(f"{kind}Versions") for site in (request_, response_))
     return response_.finding(
         f"`{request_.message.name}` and `{response_.message.name}` have different {kind} versions",

@@ -28,7 +28,7 @@ def _camel_case(name: str) -> str:
 
 
 def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expected: str, fix: Fix = ()) -> Finding:
-    """Return a finding that suggests ``name`` in camel case if it contains letters."""
+    """Return a finding about an invalid name. Suggest ``name`` in camel case if it contains letters."""
     helps = [f"write `{joined}`"] if (joined := _camel_case(name)) else []
     return at.finding(f"invalid {what} `{name}`", span, f"expected {expected}", helps=helps, fix=fix)
 
@@ -42,7 +42,7 @@ def _invalid(at: FieldSite | StructSite, what: str, name: str, span: Span, expec
 def field_name(at: FieldSite) -> Iterator[Finding]:
     """The name, an alias or the entity type of a field is not a letter followed by letters and digits.
 
-    Names become class attributes, table columns and JSON keys. Only letters and digits are valid in all of them.
+    Names become class attributes, table columns and JSON keys. Only letters and digits are valid in all three.
     """
     names = [("field name", at.decl.name), *(("alias", alias) for alias in at.decl.aliases)]
     names += [("entity type", at.decl.entity_type)] if at.decl.entity_type is not None else []
@@ -66,9 +66,10 @@ def _field_fix(at: FieldSite) -> Fix:
     corrected=clock(),
 )
 def type_name(at: StructSite) -> Iterator[Finding]:
-    """The name of a message or struct, or an alias of one, is not a capital letter followed by letters and digits.
+    """The name of a message or struct, or an alias of a message, is not a capital letter followed by letters and
+    digits.
 
-    It becomes the name of a class, and the capital distinguishes structs from primitive types.
+    The name becomes the name of a class, and the capital letter distinguishes structs from primitive types.
     """
     names = [(f"{'message' if at.is_root else 'struct'} name", at.struct.name, at.name_span)]
     if isinstance(at.decl, MessageDecl):
@@ -162,7 +163,7 @@ def alias_clash(at: StructSite) -> Iterator[Finding]:
 def python_keyword(at: FieldSite) -> Iterator[Finding]:
     """The name of a field is a Python keyword.
 
-    The attribute gets a trailing underscore, and users of the generated class must know this.
+    The attribute of the generated class gets a trailing underscore, which its users have to know.
     """
     if is_python_keyword(at.field.name):
         yield at.finding(
@@ -181,10 +182,10 @@ def python_keyword(at: FieldSite) -> Iterator[Finding]:
 def missing_description(sites: Sites) -> Iterator[Finding]:
     """A message, struct or field has no description.
 
-    Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`. An
-    inline struct has `structAbout` next to the `about` of its field. Kafka's own definitions describe only fields. If
-    no JSON file describes anything except fields, there is only one finding. Definitions in the dialect of franz-go
-    may lack descriptions.
+    Descriptions become the docstrings of the generated classes. Messages, common structs and fields have `about`. A
+    field with an inline struct has `structAbout` for the struct, next to `about`. Kafka's own definitions describe
+    only fields. If the JSON files describe only fields, there is only one finding. Definitions in the dialect of
+    franz-go may lack descriptions.
     """
     structs = [struct for at in sites if at.decl.dialect != "franz-go" for struct in at.structs]
     in_json = [at for at in structs if at.message.decl.dialect == "json"]
@@ -194,9 +195,7 @@ def missing_description(sites: Sites) -> Iterator[Finding]:
             "no message and no struct is described",
             in_json[0].name_span,
             "such as this one",
-            helps=[
-                "add `about` to messages and common structs, and `structAbout` to fields with structs of their own"
-            ],
+            helps=["add `about` to messages and common structs, and `structAbout` to fields with inline structs"],
         )
     for at in structs:
         attribute = "structAbout" if isinstance(at.decl, FieldDecl) else "about"

@@ -1,7 +1,7 @@
 """Rules, which consist of a code and a check that finds violations.
 
-A check is a generator function. Users read its docstring. The first paragraph describes the problem, and the second
-explains why it matters. The decorator turns the function into a ``Rule``::
+A check is a generator function, and its docstring is part of the user documentation. The first paragraph describes
+the problem, and the second explains why the problem matters. The decorator turns the function into a ``Rule``::
 
     @rule("K601", offending=clock(...), corrected=clock(...))
     def negative_tag(at: FieldSite) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ S = TypeVar("S", Sites, MessageSite, StructSite, FieldSite, EnumSite)
 
 
 class Subjects:
-    """The parts of a schema that rules check."""
+    """The messages and enums of a schema, which rules check."""
 
     def __init__(self, schema: Schema) -> None:
         self.messages = sites_of(schema)

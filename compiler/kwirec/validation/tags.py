@@ -71,8 +71,8 @@ def duplicate_tag(at: StructSite) -> Iterator[Finding]:
 def tag_gap(at: StructSite) -> Iterator[Finding]:
     """The tags of a struct are not consecutive numbers from 0.
 
-    A gap can be the tag of a removed field, which might be reused by mistake. Kafka's generator requires tags without
-    gaps; turn this rule off for private extensions that use large tags.
+    A missing tag can belong to a removed field and might be reused by mistake. Kafka's generator requires tags
+    without gaps. Turn this rule off for private extensions that use large tags.
     """
     tags = [(site.decl.tag, site) for site in at.fields if site.decl.tag and site.decl.tag.value >= 0]
     expected = 0
@@ -149,8 +149,8 @@ def tagged_not_open(at: FieldSite) -> Iterator[Finding]:
 def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
     """The tagged versions of a field are not within its versions.
 
-    Outside its versions, it would be unclear whether the field exists. Omit `versions` if the field is tagged in all
-    its versions.
+    In a tagged version outside of `versions`, it would be unclear whether the field exists. Omit `versions` if the
+    field is tagged in all its versions.
     """
     versions, tagged = at.decl.versions, at.decl.tagged_versions
     if versions and tagged and versions.value and not versions.value.covers(tagged.value):
@@ -172,8 +172,8 @@ def tagged_not_in_versions(at: FieldSite) -> Iterator[Finding]:
 def tagged_not_flexible(at: FieldSite) -> Iterator[Finding]:
     """A field is tagged in versions that are not flexible.
 
-    Only flexible versions have tagged fields. The flexible versions of the message apply, unless the field has its
-    own.
+    Only flexible versions have tagged fields. The flexible versions of the message apply, unless the field itself has
+    `flexibleVersions`.
     """
     tagged = at.decl.tagged_versions
     flexible = at.message.flexible if at.field.flexible is None else at.field.flexible
@@ -261,7 +261,7 @@ def partly_nullable_tag(at: FieldSite) -> Iterator[Finding]:
 def since_release(at: FieldSite) -> Iterator[Finding]:
     """The `since` of a field is not a release, which consists of numbers separated by dots.
 
-    `merge` uses it to record the release that added the tagged field, and compares it with other releases.
+    `merge` uses `since` to record the release that added the tagged field, and compares it with other releases.
     """
     if at.decl.since is not None and not RELEASE.fullmatch(at.decl.since.value):
         label = "expected numbers separated by dots, such as `4.1.1`"
@@ -269,7 +269,7 @@ def since_release(at: FieldSite) -> Iterator[Finding]:
 
 
 def _next_free(struct: Struct) -> str:
-    """Return a help that names the next free tag."""
+    """Return a help text that names the next free tag."""
     taken = {field.tag for field in struct.fields}
     free = next(tag for tag in range(len(taken) + 1) if tag not in taken)
     return f"the next free tag is {free}"

@@ -17,9 +17,9 @@ from kwirec.versions import NONE, in_words
 MAX_NESTING = 16
 """The maximum number of levels of structs below a message."""
 MAX_FIELDS = 1000
-"""The maximum number of fields in a message. The fields of a struct count once for each of its uses."""
+"""The maximum number of fields in a message. The fields of a struct count once for each use of the struct."""
 MAX_LAYOUT_FIELDS = 10_000
-"""The maximum number of fields in all layouts of a message, counted in the same way."""
+"""The maximum number of fields in all layouts of a message, where the fields of a struct count once for each use."""
 
 
 @rule(
@@ -48,7 +48,7 @@ def nested_array(at: FieldSite) -> Iterator[Finding]:
     corrected=clock(field("Hour", "int8", default="-1")),
 )
 def not_nullable(at: FieldSite) -> Iterator[Finding]:
-    """A field is nullable, but its type is not.
+    """A field has `nullableVersions`, but values of its type cannot be null.
 
     Strings, bytes, records, arrays and structs can be null, but numbers, booleans and uuids cannot. Use a default
     such as -1 or the zero uuid for an absent value.
@@ -75,8 +75,8 @@ def unknown_entity_type(at: FieldSite) -> Iterator[Finding]:
     """The `entityType` of a field is not one of Kafka's entity types.
 
     A field with a misspelt entity type would be missing from a list of all topic names or broker ids. Kafka's entity
-    types are transactionalId, producerId, groupId, topicName and brokerId. Entity types do not affect bytes, so a
-    protocol can have others. If it does, turn this warning off.
+    types are transactionalId, producerId, groupId, topicName and brokerId. Entity types do not affect bytes, so
+    another protocol can have other entity types. Turn this warning off for such a protocol.
     """
     written = at.decl.entity_type
     if written is not None and FIELD_NAME.fullmatch(written.value) and written.value not in ENTITY_TYPES:
@@ -142,7 +142,8 @@ def fields_without_struct(at: FieldSite) -> Iterator[Finding]:
 def map_key_on_top_level(at: StructSite) -> Iterator[Finding]:
     """A field at the top level of a message is a map key.
 
-    `mapKey` makes an array of structs a map with this field as its key. A message is not an element of an array.
+    `mapKey` turns an array of structs into a map whose key is the field. A message itself is not an element of an
+    array.
     """
     for site in at.fields:
         if at.is_root and site.field.map_key and site.decl.map_key:
@@ -163,7 +164,7 @@ def map_key_on_top_level(at: StructSite) -> Iterator[Finding]:
 def zero_copy_type(at: FieldSite) -> Iterator[Finding]:
     """A field with a type other than `bytes` has `zeroCopy`.
 
-    Zero copy returns a view of the received bytes. All other types must be decoded.
+    A zero-copy field is a view of the received bytes. All other types must be decoded.
     """
     if at.field.zero_copy and at.decl.zero_copy and str(at.field.type) != "bytes":
         yield at.finding(
@@ -231,7 +232,7 @@ def recursive_struct(at: MessageSite) -> Iterator[Finding]:
 
 
 def _edges(at: MessageSite) -> dict[str, list[FieldSite]]:
-    """Return the fields that are structs or arrays of structs, by struct name."""
+    """Return the fields that are structs or arrays of structs, by the name of the struct that contains the field."""
     return {
         struct.struct.name: [site for site in struct.fields if isinstance(site.base, StructType)]
         for struct in at.structs
@@ -271,8 +272,8 @@ def _cycles(edges: Mapping[str, Iterable[FieldSite]]) -> Iterator[list[FieldSite
 def unused_struct(at: MessageSite) -> Iterator[Finding]:
     """A common struct is not used in any version of the message.
 
-    Its class would be generated but never used. Usually the last field of its type was removed. This is only a note
-    because the wire format is not affected and Kafka 4.1 has such a struct.
+    The class of the struct would be generated but never used. Usually the last field of this type was removed. This
+    is only a note because the wire format is not affected and Kafka 4.1 has such a struct.
     """
     if not at.message.valid or at.message.valid.is_open:
         return
@@ -343,7 +344,7 @@ def empty_elements(at: MessageSite) -> Iterator[Finding]:
             yield site.finding(
                 f"the elements of `{site.field.name}` have no bytes in {in_words(empty)}",
                 site.decl.type.name_span,
-                f"`{site.base}` has no fields in these",
+                f"`{site.base}` has no fields in these versions",
                 others=[(site.decl.versions.span, "the versions of the array")] if site.decl.versions else (),
                 helps=["narrow the versions of the array, or widen the versions of a field of its elements"],
             )
@@ -361,7 +362,7 @@ def empty_elements(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(field("Wheels", "[]Wheel", fields=[field("Inside", "int32"), field("Teeth", "int16")])),
 )
 def large_message(at: MessageSite) -> Iterator[Finding]:
-    """A message has more than 1000 fields, or all its layouts have more than 10,000, counting each use of a struct.
+    """A message has more than 1000 fields, or more than 10,000 in all its layouts, counting each use of a struct.
 
     Codecs read and write structs in place, so common structs that contain each other twice would double the generated
     code with every level. The code also describes each layout, so it would grow with the product of fields and

@@ -32,7 +32,9 @@ def validate(schema: Schema, report: Report) -> None:
 
 
 def validate_before(block: str, schema: Schema, report: Report) -> None:
-    """Apply the rules that precede a block such as ``K7``, and report only errors. Definitions can be incomplete."""
+    """Apply the rules whose numbers precede a block such as ``K7``, and report only their errors. The definitions can
+    be incomplete.
+    """
     findings = Report()
     validate(schema, findings)
     for diagnostic in findings.diagnostics:

@@ -27,7 +27,8 @@ MAX_VALID_VERSIONS = 1000
 def inverted_range(at: MessageSite) -> Iterator[Finding]:
     """The lower bound of a version range is greater than the upper bound.
 
-    `2-0` is an empty range, so a field with it would never be sent. Kafka's generator accepts it silently.
+    `2-0` is an empty range, so a field with this range would never be sent. Kafka's generator accepts the range
+    silently.
     """
     for site, attribute, written in at.all_ranges:
         if written.value.is_inverted:
@@ -50,7 +51,7 @@ def open_valid_versions(at: MessageSite) -> Iterator[Finding]:
     """The valid versions of a message have no upper bound.
 
     Peers negotiate the highest version that both support, so the upper bound must be a number. Every change to the
-    message raises it.
+    message raises the bound.
     """
     written = at.decl.valid_versions
     if written is not None and written.value.is_open:
@@ -98,8 +99,8 @@ def never_live(at: FieldSite) -> Iterator[Finding]:
 def beyond_valid_versions(at: MessageSite) -> Iterator[Finding]:
     """A range ends after the highest valid version of the message.
 
-    The range would also apply to future versions, which authors of these versions might not notice. Use an open
-    range such as `1+` for all versions from 1.
+    The range would also apply to future versions, and their authors might not notice. Use an open range such as `1+`
+    for all versions from 1.
     """
     top = at.message.valid.high
     for site, attribute, written in at.all_ranges:
@@ -193,10 +194,10 @@ def missing_flexible_versions(at: MessageSite) -> Iterator[Finding]:
     fixable=True,
 )
 def deprecated_not_valid(at: MessageSite) -> Iterator[Finding]:
-    """The deprecated versions of a message are not valid versions.
+    """The deprecated versions of a message include no valid version, or end after the highest valid version.
 
     Deprecation warns users before a version is removed. A bound above the highest valid version is a mistake. A range
-    without valid versions usually remains from a removal.
+    without valid versions is usually left over from a removal.
     """
     written, valid = at.decl.deprecated_versions, at.message.valid
     if written is None or not written.value or not valid:
@@ -242,7 +243,7 @@ def struct_not_in_version(at: FieldSite) -> Iterator[Finding]:
             f"field `{at.field.name}` uses struct `{used.name}` in {in_words(missing)}, where it does not exist",
             at.decl.type.name_span,
             f"needed in {in_words(at.live)}",
-            others=[(written.span, f"`{used.name}` exists in these")] if written else (),
+            others=[(written.span, f"`{used.name}` exists in these versions")] if written else (),
             helps=["widen the versions of the struct, or narrow the versions of the field"],
         )
 
@@ -299,6 +300,6 @@ def _is_outlived(at: FieldSite, versions: VersionRange) -> bool:
 
 
 def opened(written: Spanned[VersionRange], valid: VersionRange, dialect: Dialect) -> Fix:
-    """Return the fix that removes the upper bound of a range, if no valid version is above it."""
+    """Return the fix that removes the upper bound of a range, or no fix if a valid version is above this bound."""
     is_same = not valid.is_open and written.value.high >= valid.high
     return with_versions(written, VersionRange(written.value.low, MAX_VERSION), dialect) if is_same else ()

@@ -1,4 +1,4 @@
-"""Rewords findings about definitions in the indentation notation. Rules use the JSON names of attributes."""
+"""Rewords findings about definitions in the indentation notation, because rules use the JSON names of attributes."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _ARRAY = re.compile(r"((?:\[\])+)(\w+)")
 
 
 def in_krammar(finding: Finding) -> Finding:
-    """Return the finding with attributes, arrays and version ranges in the indentation notation. Names of definitions
-    do not change.
+    """Return the finding with attributes, arrays and version ranges written in the indentation notation. Keep the
+    names of messages and fields.
     """
     names = {finding.message_name, *(finding.field_path or "").split(".")}
 

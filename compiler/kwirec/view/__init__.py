@@ -1,7 +1,7 @@
 """The view of a protocol, which is used by ``kwirec emit`` templates and shown by ``kwirec dump --format json``.
 
-The view is built from the result of ``load`` and does not refer to the compiler. Its names and their meanings are
-stable, as described in ``docs/outputs.md``.
+The view is built from the result of ``load`` and does not refer to the compiler. The names in the view and their
+meanings are stable, as described in ``docs/outputs.md``.
 """
 
 from kwirec.view.build import view_of

@@ -1,7 +1,8 @@
 """The view as JSON for programs in other languages, and a JSON Schema, which is derived from the classes of the view.
 
-``FORMAT`` is the first entry. Later releases may add keys, and values of ``kind`` and ``status``, without changing
-this number. If they remove or rename a key, or change its meaning or type, the format gets a new number.
+``FORMAT`` is the number of the format and the first entry. Later releases may add keys, and values of ``kind`` and
+``status``, without changing this number. If a release removes or renames a key, or changes its meaning or type, the
+format gets a new number.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _PLAIN: Mapping[object, dict[str, Any]] = {
     tuple[()]: {"type": "array", "maxItems": 0},
 }
 _VERSIONS = {
-    "description": "The first and last version of each run of neighbours.",
+    "description": "The first and last version of each run of consecutive versions.",
     "type": "array",
     "items": {"type": "array", "prefixItems": [{"type": "integer"}] * 2, "minItems": 2, "maxItems": 2},
 }

@@ -122,16 +122,16 @@ class Type:
 class Field(_Named):
     """One field of a struct.
 
-    The field exists in ``versions``. These are divided into ``classic`` and ``flexible`` versions, depending on the
-    encoding of the message. In ``compact`` versions, the field's length is a ``uvarint``. These are the flexible
-    versions, unless the definition makes an exception. The field can be null in ``nullable`` versions and is tagged
-    in ``tagged`` versions. ``default`` is the value of an unset field, even if the definition does not state it
-    (``explicit_default``). It can be ``None``, a boolean, a number, a string, bytes, or ``()``. Bytes also stand for
-    uuids. ``()`` is an empty array or a struct with default values. Print it through a literal filter. An
-    ``ignorable`` field is dropped in versions without it. Other fields are refused there if they are set. An array
-    whose elements have a ``map_key`` is a map keyed by this field. ``aliases`` are former names. ``since`` is the
-    release that added a tagged field to existing versions. ``python_name`` is the attribute of kwire's generated
-    class.
+    The field exists in ``versions``. ``classic`` and ``flexible`` divide these versions by the encoding of the
+    message. ``compact`` contains the versions in which the length of the field is a ``uvarint``. These are the
+    flexible versions, unless the definition makes an exception. The field can be null in ``nullable`` versions and is
+    tagged in ``tagged`` versions. ``default`` is the value of an unset field, even if the definition does not state
+    it (``explicit_default``). A default can be ``None``, a boolean, a number, a string, bytes, or ``()``. Uuids are
+    bytes, and ``()`` is an empty array or a struct with default values. Print defaults through a literal filter. In
+    versions without the field, an ``ignorable`` field is dropped. Other fields are refused in these versions if they
+    are set. An array whose elements have a ``map_key`` is a map keyed by this field. ``aliases`` are former names.
+    ``since`` is the release that added a tagged field to existing versions. ``python_name`` is the attribute of
+    kwire's generated class.
     """
 
     name: str
@@ -181,11 +181,11 @@ class WireKind(_Printed):
     """The encoding of a value in one version. Prints in the notation of layouts: ``cstr?``.
 
     ``kind`` is ``array``, ``struct`` or the name of a primitive type. ``width`` is the size of fixed-size values in
-    bytes. Other values except structs begin with a length or count. It is an ``int16`` or ``int32`` with -1 for null,
-    or a ``uvarint`` of the length plus one with 0 for null. A nullable struct follows a null marker. This is an int8
-    with -1 for null and 1 otherwise, or in a tagged field a ``uvarint`` with 0 for null and 1 otherwise. Only arrays
-    have an ``element``. Only structs have ``fields`` and a ``struct``, which is their name. A ``flexible`` struct
-    ends with a tagged section, even if it has no known tagged fields.
+    bytes. Other values except structs begin with a length or count. The length is an ``int16`` or ``int32`` with -1
+    for null, or a ``uvarint`` of the length plus one with 0 for null. A null marker precedes a nullable struct. The
+    marker is an int8 with -1 for null and 1 otherwise, or in a tagged field a ``uvarint`` with 0 for null and 1
+    otherwise. Only arrays have an ``element``. Only structs have ``fields`` and a ``struct``, which is their name. A
+    ``flexible`` struct ends with a tagged section, even if it has no known tagged fields.
     """
 
     kind: str
@@ -262,9 +262,9 @@ class Version(_Printed):
     """One version of a message. Prints as its number.
 
     ``header`` is the header version, or ``None`` for messages without a header. ``status`` is ``stable``,
-    ``deprecated``, ``unstable``, ``removed`` or ``not published`` in the newest release. If no release is known, it
-    is the status in the definitions. ``releases`` contains the first and last release of each span of releases that
-    have the version.
+    ``deprecated``, ``unstable``, ``removed`` or ``not published`` in the newest release. If no release is known,
+    ``status`` is the status in the definitions. ``releases`` contains the first and last release of each span of
+    releases that have the version.
     """
 
     number: int
@@ -347,7 +347,7 @@ class Release(_Named):
 class Schema(_Printed):
     """A whole protocol, or the part that ``--only`` selects.
 
-    Messages without versions are left out. Releases are ordered from oldest to newest. They are empty if the
+    Messages without versions are left out. Releases are ordered from oldest to newest. There are none if the
     definition folder has no release history.
     """
 

@@ -38,12 +38,16 @@ class Change:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the message or enum on the new and the old side. A side that does not have it is omitted."""
+        """The names of the message or enum on the new and the old side. A side without the message or enum is
+        omitted.
+        """
         raise NotImplementedError
 
     @property
     def paths(self) -> tuple[str | None, ...]:
-        """The field paths or value names on the new and the old side. Empty if the message or enum itself changed."""
+        """The field paths or value names on the new and the old side. There are none if the message or enum itself
+        changed.
+        """
         return ()
 
     def describe(self) -> Finding:
@@ -82,7 +86,8 @@ def rule(level: Level, *, before: str, after: str, severity: Severity = Severity
 class AnyMessageChange(Change):
     """A change to a message. A side without the message is ``None``.
 
-    ``versions`` are the affected versions. Both sides have them, unless versions were added or removed.
+    ``versions`` are the affected versions. Both sides have these versions, unless the change adds or removes
+    versions.
     """
 
     old: MessageSite | None

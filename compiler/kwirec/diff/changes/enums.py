@@ -18,7 +18,7 @@ from kwirec.ir.schema import Enum, EnumValue
 )
 @dataclass(frozen=True, eq=False)
 class EnumValueRenumbered(ValueChange):
-    """A name of an enum stands for another number.
+    """A value of an enum has another number.
 
     Peers with the old definition still send and expect the old number.
     """
@@ -35,7 +35,7 @@ class EnumValueRenumbered(ValueChange):
 
 @dataclass(frozen=True, eq=False)
 class EnumAdded(EnumChange):
-    """An enum was added. No rule reports this, because fields that use the enum are reported."""
+    """An enum was added. No rule reports an added enum, because the fields that use it are reported."""
 
     new: Enum
 
@@ -81,7 +81,7 @@ class EnumTypeChanged(EnumChange):
 @rule(Level.SOURCE, before=enum(value("NEW", 0), value("FULL", 1)), after=enum(value("NEW", 0)))
 @dataclass(frozen=True, eq=False)
 class EnumValueRemoved(ValueChange):
-    """A value of an enum lost its name.
+    """A value was removed from an enum.
 
     Code that uses the member breaks. If peers still send the value, it is shown without a name.
     """
@@ -91,7 +91,7 @@ class EnumValueRemoved(ValueChange):
     def describe(self) -> Finding:
         text = f"`{self.old.name}.{self.before.name}` ({self.before.value}) was removed"
         others = [(self.before.decl.name.span, "the removed value")]
-        return finding(text, self.new.decl.name.span, "has no name for it", others=others)
+        return finding(text, self.new.decl.name.span, "no longer names this value", others=others)
 
 
 @rule(Level.SOURCE, before=enum(value("NEW", 0)), after=enum(value("DARK", 0)))
@@ -119,7 +119,7 @@ class EnumValueRenamed(ValueChange):
 )
 @dataclass(frozen=True, eq=False)
 class EnumValueAdded(ValueChange):
-    """A value of an enum got a name.
+    """A value was added to an enum.
 
     This is safe because values without a name are read and written unchanged.
     """

@@ -20,7 +20,7 @@ from kwirec.versions import in_words
 class FieldRemovedFromVersion(FieldChange):
     """A field was removed from an existing version.
 
-    All bytes after it are misread. To remove a field, end its versions before the next new version.
+    All bytes after the field are misread. To remove a field, end its versions before the next new version.
     """
 
     before: FieldSite
@@ -29,7 +29,7 @@ class FieldRemovedFromVersion(FieldChange):
 
     def describe(self) -> Finding:
         text = f"`{self.subject}` was removed from {in_words(self.versions)}"
-        return self.removal(text, ["remove it only from a new version"])
+        return self.removal(text, ["remove the field only from a new version"])
 
     def removal(self, text: str, helps: Iterable[str] = ()) -> Finding:
         """Return a finding that points to the field on the new side, or to its struct if no version has the field."""
@@ -45,7 +45,7 @@ class FieldRemovedFromVersion(FieldChange):
 class FieldAddedToVersion(FieldChange):
     """A field was added to an existing version.
 
-    All bytes after it are misread. An untagged field needs a new version.
+    All bytes after the field are misread. An untagged field needs a new version.
     """
 
     after: FieldSite
@@ -61,7 +61,9 @@ class FieldAddedToVersion(FieldChange):
             new, label = after.name.span, "new in existing versions"
             old = self.struct.name_span, "did not exist here"
         text = f"`{self.subject}` was added to {in_words(self.versions)}"
-        return finding(text, new, label, others=[old], helps=["add it in a new version, or make it a tagged field"])
+        return finding(
+            text, new, label, others=[old], helps=["add the field in a new version, or make it a tagged " "field"]
+        )
 
 
 @rule(
@@ -72,18 +74,18 @@ class FieldAddedToVersion(FieldChange):
 class FieldReordered(FieldPersists):
     """A field changed its position in its struct.
 
-    A field is identified only by its position. Peers now read another field in its place, and if the types match, no
-    error reveals this.
+    Peers identify a field only by its position. They now read another field at this position, and if the types match,
+    no error reveals the mistake.
     """
 
     def describe(self) -> Finding:
         text = f"`{self.subject}` changed its position in {in_words(self.versions)}"
-        helps = ["keep the order of existing fields; new fields can have any position"]
+        helps = ["keep the order of existing fields (new fields can have any position)"]
         return self.contrast("name", text, "moved here", "its old position", helps=helps)
 
 
 class FieldRetyped(FieldPersists):
-    """A change to the type of a field. ``effect`` describes how it affects the bytes."""
+    """A change to the type of a field. ``effect`` describes how the change affects the bytes."""
 
     effect: ClassVar[str]
 
@@ -97,7 +99,7 @@ class FieldRetyped(FieldPersists):
 class FieldTypeChanged(FieldRetyped):
     """A field has a new type with a different encoding.
 
-    Its value and all bytes after it are misread.
+    The value of the field and all bytes after it are misread.
     """
 
     effect = "which changes its encoding"
@@ -119,7 +121,9 @@ class FieldTypeChangedSameBytes(FieldRetyped):
 
 
 class FieldNullabilityChanged(FieldPersists):
-    """A change to the versions in which a field can be null. ``outcome`` is the predicate of the finding."""
+    """A change to the versions in which a field can be null. ``outcome`` is the verb phrase in the message of the
+    finding.
+    """
 
     outcome: ClassVar[str]
 
@@ -155,7 +159,7 @@ class FieldNullabilityNarrowed(FieldNullabilityChanged):
 
 @rule(Level.WIRE, before=clock(field("Zone")), after=clock(field("Zone", flexibleVersions="none")))
 class FieldLengthCodingChanged(FieldPersists):
-    """The length of a string or bytes field is encoded differently because of its own flexible versions.
+    """The length of a string or bytes field is encoded differently because the field's own flexible versions changed.
 
     The length and all bytes after it are misread.
     """
@@ -171,7 +175,7 @@ class FieldLengthCodingChanged(FieldPersists):
 class FieldRenamed(FieldPersists):
     """A field was renamed.
 
-    Request logs and generated classes use its name. Former names listed in `aliases` can still be read.
+    Request logs and generated classes use the name of the field. Former names listed in `aliases` can still be read.
     """
 
     def describe(self) -> Finding:
@@ -187,7 +191,7 @@ class FieldRenamed(FieldPersists):
     after=clock(field("Zone"), validVersions="1-2"),
 )
 class FieldRemoved(FieldRemovedFromVersion):
-    """A field was removed together with all of its versions.
+    """A field was removed together with all versions that contained it.
 
     The generated class no longer has the attribute, and code that uses it breaks.
     """
@@ -198,7 +202,9 @@ class FieldRemoved(FieldRemovedFromVersion):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FieldAttributeChanged(FieldPersists):
-    """A change to an attribute that does not affect the encoding. Values are written as in definitions."""
+    """A change to an attribute that does not affect the encoding. ``was`` and ``now`` are the values as written in
+    definitions.
+    """
 
     attribute: ClassVar[str]
     was: str

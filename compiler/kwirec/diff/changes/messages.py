@@ -85,7 +85,8 @@ class HeaderVersionChanged(MessageChange):
 class MessageRenamed(MessageChange):
     """A message was renamed.
 
-    Request logs, metrics and generated classes use its name. Former names listed in `aliases` can still be read.
+    Request logs, metrics and generated classes use the name of the message. Former names listed in `aliases` can
+    still be read.
     """
 
     def describe(self) -> Finding:
@@ -99,7 +100,7 @@ class MessageRenamed(MessageChange):
 class MessageKindChanged(MessageChange):
     """The type of a message changed.
 
-    Its bytes stay the same, but its header and the module of its class in the generated package can change.
+    The bytes of the message stay the same, but its header and the module of its generated class can change.
     """
 
     def describe(self) -> Finding:
@@ -117,7 +118,7 @@ class RequestResponseVersionsDiverged(MessageChange):
 
     def describe(self) -> Finding:
         asked, answered = self.old.message, self.new.message
-        text = f"`{asked.name}` has versions {asked.valid}, `{answered.name}` has {answered.valid}"
+        text = f"`{asked.name}` has versions {asked.valid}, but `{answered.name}` has {answered.valid}"
         return self.contrast("valid_versions", text, "differs from its request", "versions of the request")
 
 

@@ -32,8 +32,8 @@ class TagAdded(FieldAddedToVersion):
 class TagRemoved(FieldRemovedFromVersion):
     """A tagged field was removed from an existing version.
 
-    Its bytes are now skipped or kept as an unknown tag, and its value is no longer accessible by name. The tag must
-    not be reused.
+    The bytes of the field are now skipped or kept as an unknown tag, and its value is no longer accessible by name.
+    The tag must not be reused.
     """
 
     def describe(self) -> Finding:
@@ -76,7 +76,7 @@ class TagNumberChanged(FieldPersists):
 class TagDefaultChanged(FieldPersists):
     """The default of a tagged field changed.
 
-    A tagged field is omitted if it has its default, so old and new peers read an absent field differently.
+    A tagged field is not sent if its value is the default, so old and new peers read an absent field differently.
     """
 
     def describe(self) -> Finding:

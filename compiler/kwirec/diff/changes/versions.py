@@ -29,7 +29,8 @@ def named(message: Message) -> str:
 class MessageRemoved(AnyMessageChange):
     """A message was removed, or no longer has any versions.
 
-    Peers that use it are no longer understood. To keep the api key reserved, keep a definition without versions.
+    Peers that use the message are no longer understood. To keep the api key reserved, keep a definition without
+    versions.
     """
 
     old: MessageSite
@@ -61,7 +62,7 @@ class MessageAdded(AnyMessageChange):
 class VersionMinRaised(MessageChange):
     """The lowest versions of a message were removed.
 
-    Peers that support only these versions are no longer understood. In Kafka, this requires a KIP.
+    Peers that support only these versions are no longer understood. In Kafka, such a removal requires a KIP.
     """
 
     def describe(self) -> Finding:
@@ -72,11 +73,11 @@ class VersionMinRaised(MessageChange):
 class VersionMaxLowered(MessageChange):
     """The highest versions of a message were removed.
 
-    Peers that use them, and data stored in them, can no longer be read. Released versions must not be removed.
+    Data that peers send or store in these versions can no longer be read. Released versions must not be removed.
     """
 
     def describe(self) -> Finding:
-        return _range_changed(self, f"`{self.message.name}` no longer has {in_words(self.versions)}, its highest")
+        return _range_changed(self, f"`{self.message.name}` no longer has its highest {in_words(self.versions)}")
 
 
 @rule(Level.WIRE, before=request(validVersions="1-2"), after=request(), severity=Severity.NOTE)
@@ -124,7 +125,7 @@ class VersionAdded(MessageChange):
         flexible = self.new.message.flexible
         is_flexible = any(version in flexible for version in self.versions)
         if is_flexible and self.before is not None and self.before not in flexible:
-            yield "it is the first flexible version"
+            yield "this is the first flexible version"
         for words, sites in (
             ("added:", self.added),
             ("removed:", self.removed),
@@ -136,14 +137,14 @@ class VersionAdded(MessageChange):
 
 @rule(Level.WIRE, before=request(), after=request(validVersions="0-3"), severity=Severity.NOTE)
 class VersionAddedSameBytes(VersionAdded):
-    """A message has a new version with the layout of the previous one.
+    """A message has a new version with the same layout as the previous version.
 
-    Only its meaning differs, which is not part of the definition. See the description of the API.
+    Only the meaning of the new version differs, which is not part of the definition. See the description of the API.
     """
 
     def describe(self) -> Finding:
         text = f"`{self.message.name}` has the new {in_words(self.versions)} with an unchanged layout"
-        note = f"it has the layout of version {self.before}"
+        note = f"the layout is the same as in version {self.before}"
         return finding(text, span_of(self.new.decl, "valid_versions"), "new version", notes=[note])
 
 
@@ -157,7 +158,9 @@ class VersionMinRaisedUndeprecated(VersionMinRaised):
     def describe(self) -> Finding:
         undeprecated = {version for version in self.versions if version not in self.old.message.deprecated}
         decl = self.old.decl
-        words = "does not include all of them" if decl.deprecated_versions else "none of these was deprecated"
+        words = (
+            "does not include all of these versions" if decl.deprecated_versions else "none of these was deprecated"
+        )
         return finding(
             f"`{self.message.name}` lost {in_words(undeprecated)} without a deprecation",
             span_of(self.new.decl, "valid_versions"),
@@ -170,7 +173,7 @@ class VersionMinRaisedUndeprecated(VersionMinRaised):
 class VersionDestabilized(MessageChange):
     """A stable version became unstable.
 
-    Brokers no longer offer it by default, although peers may already use it.
+    Brokers no longer offer the version by default, although peers may already use it.
     """
 
     def describe(self) -> Finding:
@@ -182,7 +185,7 @@ class VersionDestabilized(MessageChange):
 class VersionStabilized(MessageChange):
     """An unstable version became stable.
 
-    Its layout must no longer change, and brokers now offer it by default.
+    The layout of the version must no longer change, and brokers now offer the version by default.
     """
 
     def describe(self) -> Finding:
