@@ -392,7 +392,10 @@ def test_fields_before_and_after_are_those_of_the_release() -> None:
     assert f"| `ProduceRequest.TopicData.Name` | {name} | {name} (not in version 13) |" in lines
     records = "`ShareFetchResponse.Responses.Partitions.Records`"
     assert f"| {records} | `records`, version 0, nullable 0 | `records`, version 1 |" in lines
-    assert any(line.startswith("Not compared, because their bytes") and "`ConsumerGroupMetadataKey`" in line for line in lines)
+    assert any(
+        line.startswith("Not compared, because their bytes") and "`ConsumerGroupMetadataKey`" in line
+        for line in lines
+    )
 
 
 @pytest.mark.releases
