@@ -131,7 +131,7 @@ def test_a_manifest_of_others_removes_no_file(tmp_path: Path, entry: Any) -> Non
     (folder / MANIFEST).write_text(json.dumps(manifest))
     before = tree(tmp_path)
     for check in (True, False):
-        with pytest.raises(OutputNotGeneratedError, match=r"not as kwirec wrote them: setup\.py\. Move or delete"):
+        with pytest.raises(OutputNotGeneratedError, match=r"were changed after kwirec wrote them: setup\.py\. Move or delete"):
             write(artifacts(a="x=1"), folder, origin={}, check=check)
     assert tree(tmp_path) == before
 
@@ -139,7 +139,7 @@ def test_a_manifest_of_others_removes_no_file(tmp_path: Path, entry: Any) -> Non
 def test_an_edited_file_is_not_removed(tmp_path: Path) -> None:
     write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
     (tmp_path / "b.py").write_text("mine")
-    with pytest.raises(OutputNotGeneratedError, match=r"not as kwirec wrote them: b\.py"):
+    with pytest.raises(OutputNotGeneratedError, match=r"were changed after kwirec wrote them: b\.py"):
         write(artifacts(a="x=3"), tmp_path, origin={})
     assert (tmp_path / "a.py").read_text() == "x = 1\n"
     (tmp_path / "b.py").unlink()
@@ -151,7 +151,7 @@ def test_what_replaced_a_file_and_is_no_text_is_not_removed(tmp_path: Path, put:
     write(artifacts(a="x=1", b="y=2"), tmp_path, origin={})
     (tmp_path / "b.py").unlink()
     put(tmp_path / "b.py")
-    with pytest.raises(OutputNotGeneratedError, match=r"not as kwirec wrote them: b\.py"):
+    with pytest.raises(OutputNotGeneratedError, match=r"were changed after kwirec wrote them: b\.py"):
         write(artifacts(a="x=3"), tmp_path, origin={})
     assert os.path.lexists(tmp_path / "b.py")
 
