@@ -131,7 +131,9 @@ def test_a_manifest_of_others_removes_no_file(tmp_path: Path, entry: Any) -> Non
     (folder / MANIFEST).write_text(json.dumps(manifest))
     before = tree(tmp_path)
     for check in (True, False):
-        with pytest.raises(OutputNotGeneratedError, match=r"were changed after kwirec wrote them: setup\.py\. Move or delete"):
+        with pytest.raises(
+            OutputNotGeneratedError, match=r"were changed after kwirec wrote them: setup\.py\. Move or delete"
+        ):
             write(artifacts(a="x=1"), folder, origin={}, check=check)
     assert tree(tmp_path) == before
 
