@@ -151,6 +151,9 @@ def test_levels() -> None:
         small, large = compress(codec, data, level=strong), compress(codec, data, level=weak)
         assert len(small) < len(large)
         assert decompress(codec, small) == decompress(codec, large) == data
+    varied = b"".join(bytes(Random(n).choices(b"abcdefgh", k=20)) + b"some text again" * (n % 5) for n in range(500))
+    for codec, others in ((GZIP, range(1, 10)), (LZ4, (3, 4, 5, 8, 9, 10, 12)), (ZSTD, (-5, -1, 1, 3, 9, 19))):
+        assert len({compress(codec, varied, level=level) for level in others}) == len(others), "each level counts"
     for codec, strongest in ((GZIP, 9), (LZ4, 17), (ZSTD, 22)):
         assert decompress(codec, compress(codec, data, level=strongest)) == data
     assert compress(LZ4, data, level=9) == compress(LZ4, data), "Kafka's default level is the fast compressor"
