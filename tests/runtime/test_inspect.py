@@ -788,6 +788,17 @@ def test_a_batch_that_goes_beyond_the_limit_takes_the_rest_of_it(less: int) -> N
     assert left.size == 0
 
 
+@pytest.mark.parametrize(("left", "beyond"), [(-1, True), (0, False), (1, False)])
+def test_a_batch_larger_than_any_may_be_is_told_from_one_beyond_the_rest(
+    monkeypatch: pytest.MonkeyPatch, left: int, beyond: bool
+) -> None:
+    monkeypatch.setattr("kwire.trace.batches.DEFAULT_LIMIT", PAYLOAD - 1)
+    budget = RecordsBudget(size=PAYLOAD - 1 + left)
+    texts = [span.text for span in expand_records(PACKED, 0, len(PACKED), "", 0, budget)]
+    assert any(BEYOND in text for text in texts) is beyond
+    assert budget.size == max(0, left)
+
+
 @pytest.mark.slow
 def test_a_small_batch_cannot_make_a_large_tree() -> None:
     """Half a kilobyte of millions of records, and of one with a value of megabytes."""
