@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire.connection import CLIENT, SERVER, Event, Gap, NotKafka, Skipped
+from kwire.connection import CLIENT, SERVER, Direction, Event, Gap, NotKafka, Skipped
 from kwire_kafka import HeartbeatRequest
 from tests.runtime.connection.conversations import Segment, accounted, asked, decoder, place, real
 from tests.support.effort import examples
@@ -87,9 +87,9 @@ def test_no_bytes_do_any_harm(steps: list[tuple[Any, bytes]], options: dict[str,
     connection, events, sent = decoder(**options), list[Event](), {CLIENT: [b""], SERVER: [b""]}
     for side, data in steps:
         if side == "gap":
-            side = CLIENT if len(data) % 2 else SERVER
-            events += connection.gap(side, len(data) // 2, 1.0)
-            sent[side].append(bytes(len(data) // 2))
+            to: Direction = CLIENT if len(data) % 2 else SERVER
+            events += connection.gap(to, len(data) // 2, 1.0)
+            sent[to].append(bytes(len(data) // 2))
         else:
             events += connection.feed(side, data, 1.0)
             sent[side].append(data)
