@@ -54,7 +54,10 @@ def kip_address(number: int) -> str:
 
 
 def read_kips(paths: Iterable[Path]) -> Kips:
-    """Return the proposals of versions in all folders. Raise ``ValueError`` with the name of an invalid file."""
+    """Return the KIPs of all message versions that the folders record.
+
+    Raise ``ValueError`` with the name of an invalid file.
+    """
     return _read(paths, KIPS, lambda kips: tuple(map(_number, kips)))
 
 

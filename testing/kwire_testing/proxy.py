@@ -59,8 +59,8 @@ BROKERS = (
 NEW_IDS = 12
 """First version of Metadata that can find topics by id [KIP-516]."""
 MAX_WAITING = 100
-"""Maximum number of requests per connection that wait for responses. At this number, the proxy stops reading from the
-client.
+"""Maximum number of requests per connection that wait for responses. Once a connection reaches it, the proxy
+stops reading from the client.
 """
 MAX_LISTENERS = 1000
 """Maximum number of listeners, one per broker address."""
@@ -97,7 +97,7 @@ class Passage:
     client_id: str | None
     request: Message | None
     topics: Mapping[bytes, str]
-    """Topic names by id, for at least all ids in filtered requests that the broker knows."""
+    """Topic names by id. They include every id in a filtered request that the broker knows."""
 
     def topic(self, name: str | None, topic_id: bytes = bytes(16)) -> str | None:
         """Return the name of the topic with this name or id, or ``None`` if no broker knows the id."""

@@ -231,10 +231,10 @@ LONG_NAME = f"{'s' * 60}… (61 characters)"
         ("sarama", None, [0], {"sarama": (1, 30)}, "Upgrade sarama (its client id is the default of sarama) to 1.30 "
          "or newer. If the library is new enough, change its settings: set `Config.Version` to 2.1 or newer."),
         ("kafkajs", None, [0], {"kafkajs": (1,)}, "Upgrade kafkajs (its client id is the default of kafkajs) to 1 or "
-         "newer. If the library is new enough, change its settings: look for a setting that names an old broker or "
+         "newer. If the library is new enough, change its settings: look for a setting that selects an old broker or "
          "old versions."),
         ("aiokafka-0.7", None, [0], {"aiokafka": (0, 7)}, "Change the settings of aiokafka 0.7 (its client id is "
-         "the default of aiokafka), which supports newer API versions: remove `api_version` if it names an old "
+         "the default of aiokafka), which supports newer API versions: remove `api_version` if it selects an old "
          "broker."),
         ("c", "kgo 0.9", [0, 19], {"franz-go": (0, 10)}, "Upgrade franz-go 0.9 to 0.10 or newer."),
         ("c", None, [19], {}, "Upgrade the library to its newest release, or ask the owner. The client sends old "

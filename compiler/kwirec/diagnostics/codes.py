@@ -233,9 +233,9 @@ NOT_FRANZ_GO = Code(
 WRONG_IN_FRANZ_GO = Code(
     number="K023",
     name="wrong-in-franz-go",
-    what="Code that franz-go's generator makes from a definition writes other bytes than Kafka. The definition has a "
-    "field with a tag and versions, a nullable tagged struct, or a named struct without `flexible` in a flexible "
-    "message.",
+    what="The code that franz-go's generator makes from a definition writes different bytes from Kafka's. The "
+    "definition has a field with a tag and versions, a nullable tagged struct, or a named struct without `flexible` "
+    "in a flexible message.",
     why="Peers misread the message, and no error points to the cause.",
     severity=Severity.WARNING,
     relaxable=True,

@@ -45,5 +45,7 @@ def _attributes(source: ClassSource) -> Iterator[Attribute]:
         doc = docstring(described(source.message, field), indent=8)
         yield name, annotation if required else f"{annotation} = OPTIONAL", doc
         if records:
-            size = docstring(f"Size of {name} in bytes if nothing else is known about them.", indent=8)
+            size = docstring(
+                f"Size of {name} in bytes. It is set only if nothing else is known about them.", indent=8
+            )
             yield f"{name}_size_in_bytes", "int | None = OPTIONAL", size

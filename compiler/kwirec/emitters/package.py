@@ -109,8 +109,9 @@ value's message name.
 
 
 def _record_types(logs: Logs) -> list[tuple[str, str, dict[str, int]]]:
-    """Return an enum of record types for each log. It consists of the enum name, the log name, and the members, which
-    are named after messages.
+    """Return the enum of record types for each log, as a tuple of the enum name, the log name and the members.
+
+    Members are named after messages.
     """
     found: dict[str, tuple[str, dict[str, int]]] = {}
     for log, types in logs:

@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     """Function that returns the oldest version of a library that works on a target, or ``None``."""
 
 SETTINGS = {
-    "kafka-python": "remove `api_version` if it names an old broker",
-    "aiokafka": "remove `api_version` if it names an old broker",
+    "kafka-python": "remove `api_version` if it selects an old broker",
+    "aiokafka": "remove `api_version` if it selects an old broker",
     "librdkafka": "remove `api.version.request` and `broker.version.fallback`, which select old versions",
     "sarama": "set `Config.Version` to 2.1 or newer",
-    "franz-go": "remove `kgo.MaxVersions` if it names an old broker",
+    "franz-go": "remove `kgo.MaxVersions` if it selects an old broker",
 }
 """Advice on settings that make a library use older API versions than necessary. The settings are from each library's
 documentation, and were tried in ``tests.e2e_traffic.libraries``.
 """
 
-ANY_SETTING = "look for a setting that names an old broker or old versions"
+ANY_SETTING = "look for a setting that selects an old broker or old versions"
 
 ADVICE = Table("advice", "What to do", empty="Nothing. No client is refused.").with_columns(
     Column("advice", "what to do", whole=True),

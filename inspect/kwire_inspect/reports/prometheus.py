@@ -24,7 +24,8 @@ def exposition(uses: Iterable[Use], judgements: Sequence[Judgement]) -> str:
 
     - ``kwire_requests_total``: requests seen, by ``api`` and ``version``
     - ``kwire_refusals_total``: requests that a broker refused
-    - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each counted once for all of its addresses
+    - ``kwire_clients``: clients by ``target`` and worst ``verdict``, each counted once, however many addresses
+      it has
     - ``kwire_refused_client_requests_total``: requests that a ``target`` refuses, by ``client_id``, ``address``,
       ``api`` and ``version``, at most :data:`MAX_CLIENTS` for each target
     """

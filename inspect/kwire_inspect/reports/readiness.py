@@ -72,8 +72,8 @@ def readiness(
 
     Several types of input may contain the same requests, so only the type with the highest count is used. ``owners``
     names the owners of clients. If ``before`` contains the clients of an earlier run, the report lists the changes
-    since then. The report begins with its basis. The report is INCOMPLETE if less than ``min_coverage`` percent of
-    the bytes or of the connections was read.
+    since then. After the verdict, the report states its basis, the inputs that were read. It is INCOMPLETE if less
+    than ``min_coverage`` percent of the bytes or of the connections was read.
     """
     given = [target] if isinstance(target, str) or not isinstance(target, Sequence) else target
     found = [releases[one] if isinstance(one, str) else one for one in given]

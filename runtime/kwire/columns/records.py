@@ -1,7 +1,7 @@
 """Reading the records of batches of magic 2 into growing columns of numbers and positions.
 
-The loop follows the rules of ``kwire.records.loops``, but also reads varints of three bytes in place. If it gives up
-on anything unusual, the batch is read by ``Batch.records``.
+The loop follows the rules of ``kwire.records.loops``, but also reads varints of three bytes in place. If the loop
+finds anything unusual, it gives up, and ``Batch.records`` reads the batch.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
         records: bytes | None = OPTIONAL
         """Record batches, the last one possibly cut off by the size limit; empty or null if nothing was read."""
         records_size_in_bytes: int | None = OPTIONAL
-        """Size of records in bytes if nothing else is known about them."""
+        """Size of records in bytes. It is set only if nothing else is known about them."""
 
 
 class EpochEndOffsetModel(ModelOf[codec.EpochEndOffset]):

@@ -132,7 +132,7 @@ class FetchSnapshotResponsePartitionSnapshotModel(ModelOf[codec.FetchSnapshotRes
         """Raw bytes of the file, which can begin or end inside a record batch; concatenate all chunks before parsing.
         """
         unaligned_records_size_in_bytes: int | None = OPTIONAL
-        """Size of unaligned_records in bytes if nothing else is known about them."""
+        """Size of unaligned_records in bytes. It is set only if nothing else is known about them."""
 
 
 class FetchSnapshotResponseSnapshotIdModel(ModelOf[codec.FetchSnapshotResponseSnapshotId]):

@@ -57,7 +57,7 @@ class PartitionProduceDataModel(ModelOf[codec.PartitionProduceData]):
         records: bytes | None = OPTIONAL
         """Record batches to append, exactly one from record format v2 on; the broker rejects null."""
         records_size_in_bytes: int | None = OPTIONAL
-        """Size of records in bytes if nothing else is known about them."""
+        """Size of records in bytes. It is set only if nothing else is known about them."""
 
 
 class ProduceResponseModel(ModelOf[codec.ProduceResponse]):

@@ -169,7 +169,7 @@ class PartitionDataModel(ModelOf[codec.PartitionData]):
         records: bytes | None = OPTIONAL
         """Record batches as stored; can contain more than was acquired, so filter by the acquired ranges."""
         records_size_in_bytes: int | None = OPTIONAL
-        """Size of records in bytes if nothing else is known about them."""
+        """Size of records in bytes. It is set only if nothing else is known about them."""
         acquired_records: list[AcquiredRecordsModel]
         """Offset ranges that this consumer may process and must acknowledge; empty if nothing was acquired."""
 

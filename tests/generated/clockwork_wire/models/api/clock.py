@@ -112,7 +112,7 @@ class ClockResponseModel(ModelOf[codec.ClockResponse]):
         log_book: bytes | None = OPTIONAL
         """What the clock noted, as record batches. Versions 1+."""
         log_book_size_in_bytes: int | None = OPTIONAL
-        """Size of log_book in bytes if nothing else is known about them."""
+        """Size of log_book in bytes. It is set only if nothing else is known about them."""
         raw: bytes = OPTIONAL
         """The dial as the clock sees it. Versions 2+."""
         master: MasterModel = OPTIONAL
