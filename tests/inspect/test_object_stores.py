@@ -630,7 +630,7 @@ def test_which_library_an_address_is_for(monkeypatch: pytest.MonkeyPatch, scheme
         if library.startswith("fsspec"):
             with pytest.raises(stores.StoreError) as refused:
                 stores.file_system(scheme, "box")
-            assert refused.value.strerror == f"{scheme}: needs {library}"
+            assert refused.value.strerror == f"{scheme} addresses need {library}"
         else:
             prefix = "box" if library == "s3" else "inner"
             assert stores.file_system(scheme, "box") == (made, prefix)

@@ -291,9 +291,9 @@ def test_enough_input_without_a_request_is_wrong_usage(counted: bool, unread: in
     with pytest.raises(OptionError) as raised:
         run.check_requests(given)
     reason, _, advice = (
-        str(raised.value).removeprefix("no requests found in 1 capture (a.pcap)").partition(": capture")
+        str(raised.value).removeprefix("no requests found in 1 capture (a.pcap)").partition(": decrypt")
     )
-    assert (reason, advice[:9]) == ((f": {TLS}", " unencryp") if unread else ("", ""))
+    assert (reason, advice[:12]) == ((f": {TLS}", " the traffic") if unread else ("", ""))
 
 
 UNREAD_HALF = {"problem": TLS, "unread": 1000, "source": "a.pcap", "position": 7}

@@ -107,7 +107,7 @@ def test_without_a_request_too_little_was_read(tmp_path: Path, capsys: pytest.Ca
     assert "INCOMPLETE: only 0.0 % of the bytes" in told
     assert "not Kafka: TLS" in told
     assert run([name, str(capture), *target, "--out", str(tmp_path / "none"), "-q", "--min-coverage", "0"]) == 2
-    assert "no requests found in 1 capture (tls.pcap): not Kafka: TLS: capture unencrypted" in capsys.readouterr().err
+    assert "no requests found in 1 capture (tls.pcap): not Kafka: TLS: decrypt the traffic" in capsys.readouterr().err
 
 
 def test_offsets_need_a_data_directory(log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

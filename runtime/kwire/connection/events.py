@@ -287,7 +287,7 @@ class Skipped(BaseEvent):
     """``size`` bytes that belong to no frame. A long run is reported in several events.
 
     ``data`` contains these bytes. If the connection is not Kafka, ``data`` is empty, because the bytes are only
-    counted.
+    counted. Gaps may lie between them.
     """
 
     size: int

@@ -113,7 +113,7 @@ class FrameSplitter:
         self._started = 0.0  # time when that byte was seen
         self._kind = INCOMPLETE  # class of the current frame
         self._size = 0  # payload size of the current frame in bytes
-        self._missing = 0  # number of payload bytes that were not seen
+        self._missing = 0  # number of bytes of the current frame, or of the ignored bytes, that were not seen
         self._intact = 0  # number of payload bytes before the first hole
         self._fate = NOT_SEEN  # why payload bytes are missing
         self._search: Search | None = None
@@ -169,7 +169,7 @@ class FrameSplitter:
         self.losses += 1
         position = self._base + len(self._buffer) + self._missing + (self._ignored or 0)
         if self._ignored is not None:
-            self._base += size
+            self._missing += size
         elif size and self._kind != INCOMPLETE and size <= 4 + self._size - self._missing - len(self._buffer):
             if not self._missing:  # the first hole
                 self._intact = len(self._buffer) - 4
