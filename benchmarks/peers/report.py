@@ -41,28 +41,28 @@ def markdown(results: Results) -> str:
     parts = [
         "# kwire beside its peers",
         "This reference compares the speed and memory of kwire with other implementations of the Kafka protocol. "
-        "`make bench-peers` writes it. Before the measurement, each peer must read the same values "
+        "`make bench-peers` writes this page. Before the measurement, each peer must read the same values "
         "and write the same bytes.",
-        "Peers differ in what they decode to. Rust and Java return views of bytes and parse records on request. "
-        "Go copies only strings. Native kwire copies the key and value of a record on first use.",
+        "The implementations decode to different objects. Rust and Java return views of bytes and parse records on "
+        "request. Go copies only strings. Native kwire copies the key and value of a record on first use.",
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
         "## Median time per call",
-        "The native kwire column shows microseconds, and the other columns show multiples. Above 1, kwire is faster. "
-        "`~` marks noisy figures, whose median is more than a quarter above the minimum. Reading records yields them "
-        "one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
+        "The native kwire column shows microseconds, and the other columns show multiples. A multiple above 1 "
+        "means that kwire is faster. `~` marks noisy figures, whose median is more than a quarter above the minimum. Records are "
+        "read one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
         "list, and building from existing `Record` objects. Cells are empty if a peer has no such class.",
         times(results, "median_ns", results["peers"]),
         "## CPU time per call, in all threads",
-        "Go and Java collect garbage in other threads. The CPU time of other programs is close to the time above.",
+        "Go and Java collect garbage in other threads. For the other programs, CPU time is close to elapsed time.",
         times(results, "cpu_ns", threaded),
         "## Import and first decode",
         table(["program", "ms above a bare interpreter"], [[a, f"{b:.1f}"] for a, b in results["imports"].items()]),
         "## Memory of one decoded Metadata response, 1,000 topics x 12 partitions",
         table(["peer", "MB"], [[row["peer"], f"{row['bytes'] / 1e6:.2f}"] for row in results["memory"]]),
         "## Conditions",
-        f"The machine was {state}, with a load of {machine['load']} before the run. Programs of one thread had "
-        f"{machine['cpu_share']:.0%} of a core. It has {machine['cores']} cores ({machine['processor']}) and Python "
-        f"{machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. {checked} pairs of peer and "
+        f"The machine was {state}, with a load of {machine['load']} before the run. Single-threaded programs had "
+        f"{machine['cpu_share']:.0%} of a core. The machine has {machine['cores']} cores ({machine['processor']}) "
+        f"and Python {machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. {checked} pairs of peer and "
         f"case were checked. Versions: {versions}.",
     ]
     remarks = [f"- {name} was left out: {why}" for name, why in results["missing"].items()]
