@@ -48,9 +48,10 @@ def markdown(results: Results) -> str:
         "![Times of decoding and encoding, as multiples of kwire native](peers.svg)",
         "## Median time per call",
         "The native kwire column shows microseconds, and the other columns show multiples. A multiple above 1 "
-        "means that kwire is faster. `~` marks noisy figures, whose median is more than a quarter above the minimum. Records are "
-        "read one by one, and building starts from keys, values and timestamps. *Ready records* means reading into a "
-        "list, and building from existing `Record` objects. Cells are empty if a peer has no such class.",
+        "means that kwire is faster. `~` marks noisy figures, whose median is more than a quarter above the "
+        "minimum. Records are read one by one, and building starts from keys, values and timestamps. *Ready "
+        "records* means reading into a list, and building from existing `Record` objects. Cells are "
+        "empty if a peer has no such class.",
         times(results, "median_ns", results["peers"]),
         "## CPU time per call, in all threads",
         "Go and Java collect garbage in other threads. For the other programs, CPU time is close to elapsed time.",
@@ -62,8 +63,8 @@ def markdown(results: Results) -> str:
         "## Conditions",
         f"The machine was {state}, with a load of {machine['load']} before the run. Single-threaded programs had "
         f"{machine['cpu_share']:.0%} of a core. The machine has {machine['cores']} cores ({machine['processor']}) "
-        f"and Python {machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. {checked} pairs of peer and "
-        f"case were checked. Versions: {versions}.",
+        f"and Python {machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. {checked} "
+        f"pairs of peer and case were checked. Versions: {versions}.",
     ]
     remarks = [f"- {name} was left out: {why}" for name, why in results["missing"].items()]
     remarks += [f"- {name}: {what}" for name, what in results["notes"].items()]
