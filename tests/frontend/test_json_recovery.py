@@ -66,6 +66,7 @@ def test_file_with_many_mistakes(parsed: Any, snapshot: Any) -> None:
         "misspelt attribute": f'{{ {HEAD}, "feilds": [] }}',
         "brace missing in the middle": f'{{ {HEAD}, "fields": [ {{ "name": "A", "type": "int8", "versions": "0" ] }}',
         "only a bracket": "]",
+        "only an open comment": "/* Clock",
         "a map": f'{{ {HEAD}, "fields": [ {{ "name": "A", "type": "Map<string, int8>", "versions": "0" }} ] }}',
         "a list": "[]",
         "a string": '"Clock"',

@@ -337,6 +337,13 @@ def test_a_version_field_is_in_all_versions() -> None:
         assert [one.message for one in report.diagnostics] == found
 
 
+def test_in_franz_go_a_struct_has_a_name_of_its_own_only_in_an_array() -> None:
+    text = "ClockRequest => key 1, max version 1\n  A: [=>Zone]\n    B: int8\n  C: =>Place\n    D: int8\n"
+    parse(Source("01_clock", text), report := Report())
+    found = [(one.message, one.primary.span.text) for one in report.diagnostics]
+    assert found == [("franz-go does not know the name of a single struct", "Place")]
+
+
 def test_lines_may_end_as_on_windows() -> None:
     report = Report()
     parse(Source("Ask.krm", "AskRequest => key 7, max version 0\r\n  A: int8\r\n"), report)

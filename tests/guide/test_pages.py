@@ -346,6 +346,10 @@ def test_tables_can_be_reached_by_keys_and_say_what_their_cells_are(pages: Mappi
         assert all('scope="' in head for head in re.findall(r"<th\b[^>]*>", text))
 
 
+def test_a_page_has_one_search(pages: Mapping[str, str]) -> None:
+    assert {path for path, text in pages.items() if text.count('role="search"') != 1} == set()
+
+
 def test_the_page_of_the_api_with_key_0_names_its_key(tmp_path: Path) -> None:
     (tmp_path / "ClockRequest.json").write_text(request(apiKey=0))
     (tmp_path / "ClockResponse.json").write_text(response(apiKey=0))

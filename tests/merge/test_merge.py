@@ -734,6 +734,14 @@ def test_releases_that_disagree_about_what_a_field_is_are_refused(
     assert union.files() == before
 
 
+def test_a_field_with_the_tag_of_another_is_not_the_one_of_its_name(union: Union) -> None:
+    union.merge("1.0.0", request(field("X", versions="0"), tagged("Y", 0)))
+    before = union.files()
+    outcome = union.merge("2.0.0", request(tagged("X", 0), valid="1-2"))
+    conflict = "ClockRequest: `ClockRequest.X` has the name of a field with another type"
+    assert (outcome.conflicts, union.files()) == ([conflict], before)
+
+
 def test_an_array_of_structs_and_one_struct_are_different_fields(union: Union) -> None:
     inner = [field("Name", "string")]
     union.merge("1.0.0", data(field("Zone", "[]Zone", "0", fields=inner)))

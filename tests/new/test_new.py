@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -54,6 +55,21 @@ def test_new_templates_pass_their_test() -> None:
     done = run(sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", cwd="pages")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "1 passed" in done.stdout
+
+
+def test_new_templates_escape_what_definitions_say() -> None:
+    assert kwirec("new", "pages", "--templates").exit_code == 0
+    field = {"name": "A", "type": "int8", "versions": "0", "about": "*b* | c"}
+    order = {"type": "data", "name": "Order", "about": "*One* <i>order</i>.", "validVersions": "0", "fields": [field]}
+    Path("Order.json").write_text(json.dumps(order | {"flexibleVersions": "none"}))
+    assert kwirec("emit", "pages", "Order.json", "--out", "out", "-q").exit_code == 0
+    assert Path("out/messages/order.md").read_text().split("\n\n") == [
+        "# Order",
+        "&#42;One&#42; &#60;i&#62;order&#60;/i&#62;.",
+        "## Order",
+        "| field | type | versions | default | description |\n| -- | -- | -- | -- | -- |\n"
+        "| A | `int8` | 0 | `0` | &#42;b&#42; &#124; c |\n",
+    ]
 
 
 @pytest.mark.slow

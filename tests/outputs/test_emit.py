@@ -52,6 +52,13 @@ def test_a_template_runs_once_for_each_thing(run: Run, snapshot: SnapshotAsserti
     assert run(files, parameters={"title": "b"}).files == snapshot
 
 
+def test_a_struct_has_a_field_by_its_name_or_none(run: Run) -> None:
+    root = "schema.message('WindingKey').root"
+    assert run({"a.jinja": f"{{{{ {root}.field('Clock') }}}} {{{{ {root}.field('clock') }}}}"}).files == {
+        "a": "Clock None"
+    }
+
+
 def test_a_path_that_is_empty_makes_no_file(run: Run) -> None:
     path = "{% if message.kind == 'header' %}{{ message }}{% endif %}"
     toml = f'[[output]]\ntemplate = "a.jinja"\neach = "message"\npath = "{path}"'
@@ -174,10 +181,11 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stale = CliRunner().invoke(main, [*arguments[:-1], "who=others", "--check"])
     assert (stale.exit_code, Path("out/a.txt").read_text()) == (1, "me")
     assert "out/a.txt is out of date: run `kwirec emit`" in stale.stderr
-    unknown = CliRunner().invoke(main, ["emit", "theirs", str(CLOCKWORK), "--out", "out", "-q"])
+    unknown = CliRunner().invoke(main, ["emit", "wireshrk", str(CLOCKWORK), "--out", "out", "-q"])
     assert unknown.exit_code == 2
     assert (
-        "error[K001]: `theirs` is neither a folder nor the name of templates that come with kwirec" in unknown.stderr
+        "error[K001]: `wireshrk` is neither a folder nor the name of templates that come with kwirec\n"
+        " --> wireshrk\n  = help: did you mean `wireshark`?\n" in unknown.stderr
     )
 
 

@@ -82,6 +82,10 @@ def test_literals_are_read_back(value: Any) -> None:
     assert lua_value(FILTERS["lua_literal"](value)) == expected
 
 
+def test_literals_of_go_have_eight_digits_from_the_first_character_beyond_the_plane() -> None:
+    assert FILTERS["go_literal"]("~\x7f\uffff\U00010000") == r'"~\u007f\uffff\U00010000"'
+
+
 @examples(1)
 @given(text=TEXTS)
 def test_comments_end_where_they_should(text: str) -> None:

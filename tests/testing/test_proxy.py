@@ -521,6 +521,18 @@ def test_another_protocol_is_disconnected(data: bytes, up: str) -> None:
     asyncio.run(run())
 
 
+def test_a_frame_above_the_limit_closes_its_connection() -> None:
+    async def run() -> None:
+        request = PROTOCOL.encode_request(ListGroupsRequest(), 1, correlation_id=7)
+        async with Upstream(lambda payload: frame(payload[4:8])) as upstream:
+            for most, answers in ((len(request), 1), (len(request) - 1, 0)):
+                async with Proxy(upstream.address, max_frame=most) as proxy:
+                    found = await exchanged(proxy, frame(request), count=1)
+                    assert (len(found), upstream.payloads) == (answers, [request])
+
+    asyncio.run(run())
+
+
 def test_an_end_that_closes_closes_the_other() -> None:
     async def run() -> None:
         async with Upstream(lambda payload: None) as upstream, Proxy(upstream.address) as proxy:

@@ -213,6 +213,11 @@ def test_who_is_throttled_waits_with_the_next_request() -> None:
         assert len(broker.requests) == before + 1
         broker.advance(3)
         assert (await waiting).message.throttle_time_ms == 0
+        broker.throttle("ListGroups", 100, client_id="a", times=1)
+        await a("ListGroups", 4)
+        broker.advance(101)
+        await a("ApiVersions", 5)  # 3.9 refuses the version without a throttle time
+        await asyncio.wait_for(a("ListGroups", 4), 5)
 
     async def _sent(a: Speaker) -> Any:
         return asyncio.ensure_future(a.client.call(ListGroupsRequest(), 4))
