@@ -58,7 +58,7 @@ NEWER = ApiVersionsRequest.VALID_VERSIONS.stop + 3
 
 def newer_api_versions(name: str, version: str, number: int = 1) -> Segment:
     """An ApiVersions request of a version that no definition has: unknown fields follow the software."""
-    software = b"".join(bytes([len(text) + 1]) + text.encode() for text in (name, version))
+    software = b"".join(bytes([len(text) + 1]) + text.encode(errors="surrogateescape") for text in (name, version))
     header = RequestHeader(api_key=18, api_version=NEWER, correlation_id=number, client_id="me")
     return CLIENT, 0.0, frame(header.encode(2) + software + b"\x17" + bytes(range(0xE0, 0xF8)) + b"\x00")
 
@@ -76,7 +76,7 @@ def test_a_version_newer_than_known_tells_the_software_and_the_fallback_is_follo
     ]
 
 
-@pytest.mark.parametrize("name", ["", "a b", "-x", "\x1b[2J"])
+@pytest.mark.parametrize("name", ["", "a b", "-x", "\x1b[2J", "\udcff"])
 def test_what_no_broker_would_accept_as_software_is_not_read_from_unknown_versions(name: str) -> None:
     segments = [newer_api_versions(name, "1"), answered(ApiVersionsResponse(error_code=35), 0, 1)]
     assert values(pieces(segments), "software_name", table="exchanges") == [None]

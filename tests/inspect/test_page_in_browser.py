@@ -212,7 +212,7 @@ def test_a_table_of_more_rows_than_a_call_has_arguments_is_sorted(tmp_path: Path
 def test_any_column_is_sorted_by_its_values_with_empty_cells_last(tmp_path: Path) -> None:
     shape = Table("t", "T").with_columns("name", "number", "time", "owner", "target")
     cells: list[tuple[Any, ...]] = [
-        ("client-10", 10, START, "a", "x"),
+        ("client-10", 9.25, START, "a", "x"),
         ("client-9", 9.5, START + timedelta(seconds=10), "b", "x"),
         ("", float("nan"), None, None, "x"),
         ("Client-1", -3, START + timedelta(seconds=9), "b", "x"),
@@ -224,7 +224,7 @@ def test_any_column_is_sorted_by_its_values_with_empty_cells_last(tmp_path: Path
     assert found["console"] == []
     in_order = [[text for text in column if text] for column in found["sorted"]]
     assert in_order[:2] == [names := ["10.0.0.9", "Client-1", "client-9", "client-10"], names[::-1]]
-    assert in_order[2:4] == [numbers := ["-3", "9.5", "10", "1000000000000000000000"], numbers[::-1]]
+    assert in_order[2:4] == [numbers := ["-3", "9.25", "9.5", "1000000000000000000000"], numbers[::-1]]
     times = [shown(row[2]) for row in (cells[4], cells[0], cells[3], cells[1])]
     assert in_order[4:6] == [times, times[::-1]]
     assert in_order[6:8] == [["a", "a", "b", "b"], ["b", "b", "a", "a"]]

@@ -603,7 +603,8 @@ def test_exchanges_may_be_counted_where_they_are_read(tmp_path: Path) -> None:
     talks = [Conversation(BEAT * times, client=Peer("10.0.0.1", 40000 + times)) for times in (1, 2)]
     path = write_pcap(tmp_path / "a.pcap", merged(map(packets, talks)))
     source = KafkaCapture({"path": str(path), "rows": "exchanges", "count": "true"})
-    assert source.schema() == spark_schema(COUNTED)
+    logged = KafkaRequestLog({"path": str(path), "count": "true"})
+    assert source.schema() == logged.schema() == spark_schema(COUNTED)
     columns = "api", "version", "client_host", "requests", "errors"
     found = {
         row["connection"].partition("@")[0]: [row[name] for name in columns]

@@ -74,8 +74,8 @@ def test_an_earlier_run_without_clients_is_wrong_usage(
 def test_another_address_of_the_guide_is_wrong_usage(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(["census", str(log), "--out", str(tmp_path / "out"), "--guide-url", "javascript:x"]) == 2
-    assert "`javascript:x` is not the address of a folder" in " ".join(capsys.readouterr().err.split())
+    assert run(["census", str(log), "--out", str(tmp_path / "out"), "--guide-url", "javascript:\x1bx"]) == 2
+    assert "`javascript:\\x1bx` is not the address of a folder" in " ".join(capsys.readouterr().err.split())
     assert not (tmp_path / "out").exists()
 
 

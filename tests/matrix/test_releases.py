@@ -238,6 +238,7 @@ def test_what_a_client_loses_when_its_broker_is_upgraded() -> None:
     gained: list[Change] = changes("4.1.1", "3.9.1", "4.1.1", listener="broker")
     assert {"Fetch", "ShareFetch"} <= {change.after.name for change in gained}
     assert not any(change.lost for change in gained)
+    assert changes("3.9.1", "3.9.1", "3.9.1", listener="broker") == []
 
 
 @pytest.mark.parametrize(

@@ -336,13 +336,15 @@ def test_arrays_may_be_tuples() -> None:
         assert request.to_json(1) == {"topics": [{"name": "t"}]}
 
 
-def test_a_uuid_as_text_says_how_to_parse_it() -> None:
-    wrong: Any = "xY5PMuojQfSATjfaOKg5cg"
+@pytest.mark.parametrize(
+    ("wrong", "says"), [("xY5PMuojQfSATjfaOKg5cg", r".*, use Uuid\.parse"), (b"abc", r"b'abc'$")], ids=["text", "bytes"]
+)
+def test_a_uuid_of_another_size_or_as_text_is_an_error(wrong: Any, says: str) -> None:
     topic = built(lambda: MetadataRequestTopic(topic_id=wrong))
     if topic is None:  # native classes refuse it already
         return
     request = MetadataRequest(topics=[topic])
-    with pytest.raises(JsonFormError, match=r"expected a uuid of 16 bytes, got .*, use Uuid\.parse"):
+    with pytest.raises(JsonFormError, match=f"expected a uuid of 16 bytes, got {says}"):
         request.to_json(12)
-    with pytest.raises(EncodeError, match=r"expected a uuid of 16 bytes, got .*, use Uuid\.parse"):
+    with pytest.raises(EncodeError, match=f"expected a uuid of 16 bytes, got {says}"):
         request.encode(12)

@@ -102,6 +102,7 @@ def test_each_name_of_a_field_in_json_is_one() -> None:
 
 
 def test_fields_of_a_version() -> None:
+    assert [field.name for field in fields(FetchTopic, 0)] == ["topic", "partitions"]
     assert [field.name for field in fields(FetchTopic, 12)] == ["topic", "partitions"]
     assert [field.name for field in fields(FetchTopic, 13)] == ["topic_id", "partitions"]
 

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from kwire_inspect.reports.text import csv_cell
 from kwire_inspect.schemas import CLIENTS
-from kwire_inspect.stored import Origin
+from kwire_inspect.stored import MARKER, UNKNOWN, Origin
 from kwire_inspect.tables.clients import clients
 from kwire_spark.writing import _Files, check_folder, exists, write, write_clients
 from tests.support.report_rows import client
@@ -145,5 +145,6 @@ def test_a_folder_that_was_tried_is_empty_again(spark: SparkSession, tmp_path: P
 
 
 def test_any_format_of_spark(spark: SparkSession, tmp_path: Path) -> None:
-    path = write(spark.range(2), str(tmp_path), "numbers", "csv", header="true")
+    path = write(spark.range(2), str(tmp_path), "numbers", "CSV", header="true")
     assert spark.read.csv(path, header=True).count() == 2
+    assert Path(path, MARKER).read_bytes() == UNKNOWN.marker()

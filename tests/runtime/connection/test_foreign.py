@@ -92,6 +92,13 @@ def test_what_else_does_not_begin_like_kafka(data: bytes) -> None:
     assert accounted(found) + rest.size == len(data)
 
 
+def test_a_server_may_not_begin_like_kafka_either() -> None:
+    found, rest = play([(SERVER, b"SSH-2.0-OpenSSH_9.6\r\n")])
+    assert isinstance(found, NotKafka)
+    assert (found.protocol, found.direction) == ("unknown", SERVER)
+    assert isinstance(rest, Skipped)
+
+
 @pytest.mark.parametrize("size", [0, 7])
 def test_what_follows_a_gap_is_no_beginning(size: int) -> None:
     """However many bytes are missing at the start of a stream, what comes then is searched."""

@@ -25,7 +25,7 @@ def commit(offset: int) -> Record:
 
 @pytest.fixture
 def partition(tmp_path: Path) -> Path:
-    """Two segments: three commits of a transaction and its marker; one commit of no transaction."""
+    """Two segments: three commits of a transaction and its marker; one commit of an idempotent producer."""
     folder = tmp_path / "__consumer_offsets-7"
     folder.mkdir()
     pending = encode_batch(
@@ -34,7 +34,7 @@ def partition(tmp_path: Path) -> Path:
     marker = encode_control("commit", EndTxnMarker(coordinator_epoch=3), offset=3, timestamp=6000)
     end = encode_batch([marker], producer_id=9, producer_epoch=5, transactional=True, control=True, leader_epoch=2)
     (folder / f"{0:020}.log").write_bytes(pending + end)
-    (folder / f"{4:020}.log").write_bytes(encode_batch([commit(4)]))
+    (folder / f"{4:020}.log").write_bytes(encode_batch([commit(4)], producer_id=8, producer_epoch=0, base_sequence=0))
     return folder
 
 
@@ -86,7 +86,7 @@ def test_a_partition_gives_its_records_with_their_place(partition: Path) -> None
     assert [(row.producer_id, row.producer_epoch, row.transactional) for row in rows] == [
         *[(9, 4, True)] * 3,
         (9, 5, True),
-        (-1, -1, False),
+        (8, 0, False),
     ]
     assert rows[3].leader_epoch == 2
     assert repr(rows[4]).startswith("<4 <__consumer_offsets OffsetCommit v3 key=")
