@@ -249,7 +249,8 @@ def enum_class(owner: type[Struct], field: Field) -> type[ProtocolEnum] | None:
             except ModuleNotFoundError:
                 continue
             found = getattr(sys.modules[f"{package}.enums"], field.enum, None)
-            break
+            if found is not None:  # the module of a message may also be called enums
+                break
         _ENUMS[owner, field.enum] = found
     return _ENUMS[owner, field.enum]
 

@@ -337,7 +337,9 @@ def test_arrays_may_be_tuples() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "says"), [("xY5PMuojQfSATjfaOKg5cg", r".*, use Uuid\.parse"), (b"abc", r"b'abc'$")], ids=["text", "bytes"]
+    ("wrong", "says"),
+    [("xY5PMuojQfSATjfaOKg5cg", r".*, use Uuid\.parse"), (b"abc", r"b'abc'$")],
+    ids=["text", "bytes"],
 )
 def test_a_uuid_of_another_size_or_as_text_is_an_error(wrong: Any, says: str) -> None:
     topic = built(lambda: MetadataRequestTopic(topic_id=wrong))

@@ -42,6 +42,20 @@ def test_a_field_leads_to_its_enum() -> None:
     assert [enum_class(ClockResponse, field) for field in fields(ClockResponse) if not field.enum][:1] == [None]
 
 
+def test_a_message_may_be_called_enums(packages: Path, tmp_path: Path) -> None:
+    """Its module is then called as that of the enums."""
+    values = '"values": [{"name": "NEW", "value": 1}]'
+    (tmp_path / "Phase.json").write_text(f'{{"type": "enum", "name": "Phase", "valueType": "int8", {values}}}')
+    field = '{"name": "Phase", "type": "int8", "versions": "0+", "enum": "Phase"}'
+    for kind, fields_given in (("Request", ""), ("Response", field)):
+        text = f'{{"apiKey": 3, "type": "{kind.lower()}", "name": "Enums{kind}", "validVersions": "0", '
+        text += f'"flexibleVersions": "none", "fields": [{fields_given}]}}'
+        (tmp_path / f"Enums{kind}.json").write_text(text)
+    package = compiled(tmp_path, "called_enums", packages)
+    (phase,) = fields(package.EnumsResponse)
+    assert enum_class(package.EnumsResponse, phase) is package.enums.Phase
+
+
 @pytest.mark.parametrize(("level", "note"), [(2, "2  SECONDARY"), (7, "7")])
 def test_decode_shows_the_name_beside_the_value(level: int, note: str, capsys: pytest.CaptureFixture[str]) -> None:
     data = ClockResponse(level=level, ticks=[1]).encode(4).hex()
