@@ -63,8 +63,8 @@ def markdown(results: Results) -> str:
         "## Conditions",
         f"The machine was {state}, with a load of {machine['load']} before the run. Single-threaded programs had "
         f"{machine['cpu_share']:.0%} of a core. The machine has {machine['cores']} cores ({machine['processor']}) "
-        f"and Python {machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. {checked} "
-        f"pairs of peer and case were checked. Versions: {versions}.",
+        f"and Python {machine['python']}. Of {len(results['figures'])} figures, {noisy} are noisy. The output "
+        f"of {checked} combinations of peer and case was checked. Versions: {versions}.",
     ]
     remarks = [f"- {name} was left out: {why}" for name, why in results["missing"].items()]
     remarks += [f"- {name}: {what}" for name, what in results["notes"].items()]

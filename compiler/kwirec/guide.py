@@ -32,7 +32,7 @@ def part_of(message: Message) -> str:
 def place_of(message: Message, version: int | None = None, before: int | None = None, *, field: str = "") -> str:
     """Return the link to a message, to one of its versions, or to the changes from version ``before`` to ``version``.
 
-    With ``field``, a path in snake case, the link leads to this field:
+    If ``field``, a path in snake case, is given, the link leads to this field. An example is
     ``api/fetch.html#request-v16-vs-11.topics.partitions``.
     """
     return message_place(module_path(message), part_of(message), version, before, field)

@@ -66,7 +66,7 @@ def _place(span: Span) -> dict[str, str | int]:
 
 
 def render_github(diagnostics: Iterable[Diagnostic]) -> str:
-    """Return GitHub workflow commands. GitHub shows each finding next to its line of a pull request.
+    """Return GitHub workflow commands. GitHub shows each finding next to its line in the pull request.
 
     https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands
     """

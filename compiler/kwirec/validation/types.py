@@ -325,7 +325,7 @@ def deep_nesting(at: MessageSite) -> Iterator[Finding]:
     corrected=clock(field("Zones", "[]Zone", versions="1+", fields=[field("Name", versions="1+")])),
 )
 def empty_elements(at: MessageSite) -> Iterator[Finding]:
-    """The elements of an array have no bytes in a version in which the array exists.
+    """The elements of an array occupy no bytes in a version in which the array exists.
 
     A few bytes could announce any number of such elements, so a small message could exhaust memory. In flexible
     versions, every element contains at least the number of its tagged fields.

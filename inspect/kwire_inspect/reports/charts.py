@@ -145,8 +145,8 @@ def _amount(unit: str, series: Series) -> dict[str, Any]:
 
 
 def _logarithmic(unit: str, series: Series) -> dict[str, Any]:
-    """Return a logarithmic axis with a full number at each tick. Plotly would shorten labels between powers of ten to
-    one digit.
+    """Return a logarithmic axis with a full number at each tick. By default, Plotly shortens labels between powers of
+    ten to one digit.
     """
     powers = [log10(value) for values in series.values() for value in _finite(values) if value and value > 0]
     first, last = floor(min(powers, default=0)), ceil(max(powers, default=0))

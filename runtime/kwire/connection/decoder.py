@@ -169,8 +169,8 @@ class ConnectionDecoder:
 
     With ``keep_requests=False``, requests in flight keep neither bytes nor messages, and the ``request`` of a
     response has neither. Each request then counts as about one kilobyte towards ``max_in_flight_bytes``. Decoded
-    messages use up to 75 times the memory of their bytes. Messages of frames above ``max_decoded`` bytes are
-    therefore ``None``, unless a few large values, such as records, make up nearly all of the frame.
+    messages use up to 75 times the memory of their bytes. If a frame is larger than ``max_decoded`` bytes, its
+    message is therefore ``None``, unless a few large values, such as records, make up nearly all of the frame.
     """
 
     __slots__ = (

@@ -38,7 +38,7 @@ class ApiKeyReused(MessageChange):
     def describe(self) -> Finding:
         new, old = self.message, self.old.message
         text = f"api key {new.api_key} of `{new.name}` was the api key of `{old.name}`"
-        helps = ["use a key that was never used"]
+        helps = ["use a key that has never been used"]
         return self.contrast("api_key", text, "was used before", f"by `{old.name}`", helps=helps)
 
 
