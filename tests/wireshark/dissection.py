@@ -66,6 +66,10 @@ def _field(packet: Element, name: str) -> Element:
     return next(field for field in packet.iter("field") if field.get("name") == name)
 
 
+def _end(field: Element) -> int:
+    return int(field.get("pos", "")) + int(field.get("size", ""))
+
+
 class _Walk:
     """One frame: its tree as lines."""
 
@@ -75,8 +79,10 @@ class _Walk:
         self.frame = Frame([])
         self.within = 0
         self.old = False
+        self.ends = True  # whether each element of an array ends with its last field
         for field in proto:
             self.field(field, "")
+        assert self.ends or self.frame.error, proto.attrib
 
     def add(self, path: str, field: Element, value: str) -> None:
         at = -1 if self.within else int(field.get("pos", "")) - self.base
@@ -128,6 +134,7 @@ class _Walk:
         for index, child in enumerate(field[1:]):
             label = child.get("showname", "").partition(":")[0]
             if label.startswith("["):
+                self.ends &= _end(child) == max(map(_end, child), default=_end(child))
                 self.add(f"{place}{label}", child, "")
                 self.children(child, f"{place}{label}")
             else:
