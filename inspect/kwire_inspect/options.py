@@ -162,7 +162,7 @@ class Options:
         value = (self.text(name) or "").strip()
         if not value:
             return None
-        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # a number of four digits is a year
+        if re.fullmatch(r"(?!\d{4}$)\d+(\.\d+)?", value):  # a four-digit number is a year
             return float(value)
         try:
             time = datetime.fromisoformat(value)

@@ -491,7 +491,7 @@ function loading() {
     await made.ready;
     loaded = true;
     return made;
-  })();
+  })().catch(() => { index = null; }); // the next search tries again
   return index;
 }
 
@@ -504,6 +504,7 @@ async function search() {
   }
   const made = await loading();
   if (text !== box.value.trim()) return;
+  if (!made) return hits.replaceChildren(make("p", {}, "The search could not be loaded"));
   list(made.find(text));
   if (entered) options()[0]?.click();
   entered = false;

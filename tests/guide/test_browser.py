@@ -407,6 +407,27 @@ def test_the_search_says_that_it_loads_and_then_follows_enter(folder: Path) -> N
     assert result["gone"] == "../errors.html#27"
 
 
+def test_a_search_that_cannot_be_loaded_says_so_and_tries_again(folder: Path) -> None:
+    result = seen(
+        folder,
+        "guide/framing.html",
+        """
+        const box = one("#search"), head = document.head, append = head.append;
+        const type = () => box.dispatchEvent(new Event("input", { bubbles: true }));
+        head.append = script => { script.src += ".gone"; append.call(head, script); };
+        box.value = "error 27";
+        type();
+        await until(() => one("#hits").textContent !== "Loading…");
+        const failed = one("#hits").textContent;
+        head.append = append;
+        type();
+        await until(() => one("#hits a"));
+        tell({ failed, hit: one("#hits a").getAttribute("href") });
+        """,
+    )
+    assert (result["failed"], result["hit"]) == ("The search could not be loaded", "../errors.html#27")
+
+
 def test_fields_of_one_name_are_one_line_which_shows_them_all(folder: Path) -> None:
     result = seen(
         folder,

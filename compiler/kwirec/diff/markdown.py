@@ -115,7 +115,7 @@ def _rows(changes: Iterable[Change], guide: str) -> Iterator[tuple[str, str, str
 
 
 def _left(site: FieldSite, change: VersionAdded) -> str:
-    """Return a note that lists the new versions without the field, which the field's own range does not show."""
+    """Return a note that lists the new versions without the field. The field's own range does not show them."""
     new, old = change.new.message.valid, change.old.message.valid
     without = [version for version in new if version > old.high and version not in site.field.versions]
     return f" (not in version{'s' if len(without) > 1 else ''} {runs_text(without)})" if without else ""

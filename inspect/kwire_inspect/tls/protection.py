@@ -42,7 +42,7 @@ class Protection:
 
 
 class Protection13(Protection):
-    """Protection of TLS 1.3 [5.2, 5.3]."""
+    """Record protection in TLS 1.3 [5.2, 5.3]."""
 
     def __init__(self, suite: Suite, secret: bytes) -> None:
         self.overhead = TAGS.get(suite.kind, TAG) + 1
