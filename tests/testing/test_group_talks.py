@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_kafka import JoinGroupRequest, JoinGroupResponse
+from kwire_kafka.api.join_group import JoinGroupRequestProtocol
 from kwire_kafka.errors import ErrorCode
-from kwire_testing import FakeBroker
+from kwire_testing import Clock, FakeBroker
+from kwire_testing.groups import ClassicGroup
+from kwire_testing.refusal import Refused
 from tests.testing.transcripts import Speaker, transcript
 
 
@@ -477,3 +482,32 @@ def test_a_group_has_members_of_one_kind(snapshot: SnapshotAssertion) -> None:
         await enter(a)
 
     assert transcript(FakeBroker("4.0", {"t": 1}), run, 1, 1) == snapshot
+
+
+def test_a_member_that_leaves_before_its_join_is_answered_is_unknown() -> None:
+    """The generation begins and all members leave in one step of the loop, before the request that waited goes on."""
+
+    async def main() -> ErrorCode:
+        clock = Clock()
+        group = ClassicGroup(clock)
+
+        async def join(member: str) -> str:
+            fields = {**joining(member), "protocols": [JoinGroupRequestProtocol(name="range")]}
+            await group.join(JoinGroupRequest(**fields), response := JoinGroupResponse(), 3, "c", "h")
+            return response.member_id
+
+        first = await join("")
+        second = asyncio.ensure_future(join(""))
+        await asyncio.sleep(0)
+        await join(first)
+        for one in [*group.members]:
+            group.leave(one, None)
+        try:
+            await second
+        except Refused as refused:
+            return refused.error
+        finally:
+            clock.stop()
+        return ErrorCode.NONE
+
+    assert asyncio.run(main()) == ErrorCode.UNKNOWN_MEMBER_ID

@@ -100,6 +100,8 @@ class ClassicGroup(Members[ClassicMember]):
             waiting, replaced = member.wait(), None
             self._begin()
             await waiting
+            if member.id not in self.members:  # it left before this task went on
+                raise Refused(ErrorCode.UNKNOWN_MEMBER_ID)
         leads = member.id == self.leader
         response.skip_assignment = replaced is not None and leads and version >= 9
         response.generation_id, response.member_id = self.generation, member.id
