@@ -57,8 +57,8 @@ class VersionChange:
 
 
 def changes(layouts: Mapping[int, MessageLayout], rows_of: RowsOf | None = None) -> list[VersionChange]:
-    """Return the changes in each version of a message, oldest first. ``rows_of`` has the rows of the layouts, if they
-    exist already.
+    """Return the changes in each version of a message, oldest first. Pass ``rows_of`` if the
+    rows of the layouts exist already.
     """
     rows_of = rows_of or all_rows(layouts)
     found = [VersionChange(version, None) for version in list(layouts)[:1]]

@@ -72,7 +72,10 @@ RowsOf = Mapping[MessageLayout, tuple[Row, ...]]
 
 
 def all_rows(layouts: Mapping[int, MessageLayout]) -> RowsOf:
-    """Return the rows of each layout of a message, in the order of the versions."""
+    """Return the rows of each layout of a message, in the order of the versions.
+
+    Do not share them between messages. Layouts are equal if their bytes are, even if the names of fields differ.
+    """
     return {one: rows(one) for one in dict.fromkeys(layouts.values())}
 
 
