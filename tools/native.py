@@ -71,7 +71,7 @@ def clean() -> None:
 
 
 def stale() -> str:
-    """Return which sources have changed since they were compiled and what to do, or an empty string."""
+    """Return a message that names the sources changed since their compilation, or an empty string."""
     if not any(libraries(RUNTIME)):
         return ""
     changed = [str(path.relative_to(ROOT)) for path in outdated(WORK)]

@@ -102,7 +102,7 @@ def _run(*command: str) -> str:
 
 
 def differences(said: Mapping[int, ApiFacts], found: Facts) -> Iterator[str]:
-    """Yield the differences between the facts about a release in ``releases.json`` and those in its classes."""
+    """Yield the differences between a release's facts in ``releases.json`` and the facts in its classes."""
     for key in sorted(said.keys() | found.keys()):
         api = said.get(key)
         accepts = frozenset(VersionRange.parse(api.accepts)) if api else frozenset()
