@@ -326,6 +326,8 @@ Event: TypeAlias = RequestEvent | ResponseEvent | SaslToken | Undecodable | Unan
 def _compact_string(data: bytes, at: int) -> tuple[str, int]:
     length, start = read_uvarint(data, at)
     end = start + max(length - 1, 0)
+    if end > len(data):
+        raise IndexError("the string is cut off")
     return data[start:end].decode(), end
 
 

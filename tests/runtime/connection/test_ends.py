@@ -56,12 +56,15 @@ def heard(server: ServerConnection, data: bytes) -> RequestEvent:
 
 def test_client_and_server_understand_each_other() -> None:
     client, server = pair()
-    request = heard(server, client.send(MetadataRequest(topics=None), 12, time=1.0))
-    assert (request.message, request.version, request.client_id) == (MetadataRequest(topics=None), 12, "test")
+    message = MetadataRequest(topics=None)
+    request = heard(server, client.send(message, 12, time=1.0))
+    assert (request.message, request.version, request.client_id) == (message, 12, "test")
     assert client.in_flight == 1
     (response,) = client.receive(server.send(request, MetadataResponse(cluster_id="c")), time=3.5)
     assert isinstance(response, ResponseEvent)
     assert (response.message, response.latency) == (MetadataResponse(cluster_id="c"), 2.5)
+    assert isinstance(response.request, RequestEvent)
+    assert response.request.message is message  # not read again
     assert response.request.data == request.data
     assert client.in_flight == 0
 
@@ -124,15 +127,21 @@ def test_names_of_software_that_brokers_refuse_are_left_out(name: str, version: 
     assert heard(server, client.send_raw(18, 99, body, header_version=2)).software == ("", "")
 
 
+@pytest.mark.parametrize("body", ["", "04 6c69", "04 6c6962", "04 6c6962 04 31", "ffffffffff01", "02 ff 04 312e32"])
+def test_software_that_is_cut_off_or_no_text_is_left_out(body: str) -> None:
+    client, server = pair()
+    assert heard(server, client.send_raw(18, 99, raw(body), header_version=2)).software == ("", "")
+
+
 @pytest.mark.parametrize("version", ApiVersionsRequest.VALID_VERSIONS)
-def test_the_software_of_a_client_is_known_without_its_message(version: int) -> None:
+def test_the_software_of_a_client_is_known_with_and_without_its_message(version: int) -> None:
     client, _ = pair()
     request = ApiVersionsRequest(client_software_name="lib", client_software_version="1.2")
-    (event,) = ConnectionDecoder(PROTOCOL, start="beginning", bodies=False).feed(
-        CLIENT, client.send(request, version), 1.0
-    )
-    assert isinstance(event, RequestEvent)
-    assert event.software == (("lib", "1.2") if version >= 3 else ("", ""))
+    data = client.send(request, version)
+    for bodies in (True, False):
+        (event,) = ConnectionDecoder(PROTOCOL, start="beginning", bodies=bodies).feed(CLIENT, data, 1.0)
+        assert isinstance(event, RequestEvent)
+        assert (event.message is not None, event.software) == (bodies, ("lib", "1.2") if version >= 3 else ("", ""))
 
 
 def test_trap_08_nothing_comes_back_for_acks_0() -> None:
