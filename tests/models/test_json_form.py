@@ -33,6 +33,7 @@ from kwire_kafka import (
     SaslHandshakeRequest,
 )
 from kwire_kafka.api.metadata import MetadataRequestTopic
+from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from tests.conformance import vectors
 from tests.models.support import changed, model_of, mutated
 from tests.models.test_kafka_json import nested
@@ -283,6 +284,11 @@ def test_messages_are_written_as_models_write_them(release: str, with_records: b
             assert nested(cls.from_json(json.loads(printed), vector.version)) == nested(model.to_codec())
 
 
+def produced(records: Any) -> ProduceRequest:
+    partition = PartitionProduceData(records=records)
+    return ProduceRequest(topic_data=[TopicProduceData(partition_data=[partition])])
+
+
 @pytest.mark.parametrize(
     ("message", "version", "error"),
     [
@@ -308,6 +314,11 @@ def test_messages_are_written_as_models_write_them(release: str, with_records: b
             FetchResponse(responses=["t"]),  # type: ignore[list-item]
             4,
             "FetchResponse v4, field responses[0]: expected FetchableTopicResponse, got [hidden]",
+        ),
+        (
+            built(lambda: produced(7)),
+            3,
+            "ProduceRequest v3, field topicData[0].partitionData[0].records: expected bytes, got 7",
         ),
         (
             built(lambda: SaslAuthenticateRequest(auth_bytes="secret")),  # type: ignore[arg-type]

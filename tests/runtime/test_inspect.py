@@ -620,8 +620,22 @@ def test_a_record_with_any_wrong_byte_is_traced_to_the_error_of_its_decoding(top
             assert told[:1] == ([reason] if reason else []), (bad, policy)
 
 
-def test_records_of_internal_topics_without_key_or_value() -> None:
-    assert trace_record(PROTOCOL, "__consumer_offsets", None, None) == (None, None)
+@pytest.mark.parametrize("topic", RECORD_TYPES)
+def test_records_of_internal_topics_without_key_or_value(topic: str) -> None:
+    key, value = record_of(topic)
+    assert trace_record(PROTOCOL, topic, None, None) == (None, None)
+    (traced, none), (absent, alone) = trace_record(PROTOCOL, topic, key, None), trace_record(
+        PROTOCOL, topic, None, value
+    )
+    assert (none, absent) == (None, None)
+    assert traced == trace_record(PROTOCOL, topic, key, value)[0]
+    assert alone
+    keyless = (
+        "the record has no key"
+        if topic in ("__consumer_offsets", "__transaction_state", "__share_group_state")
+        else ""
+    )
+    assert (alone.unknown, alone.error, alone.end) == (keyless, None, len(value))
     with pytest.raises(ValueError, match="unknown internal topic"):
         trace_record(PROTOCOL, "mine", b"", b"")
 
@@ -775,6 +789,14 @@ def test_what_compressed_batches_take_of_their_limits(data: bytes, records: int,
     assert len(list(expand_records(data, 0, len(data), "", 0, left))) > 10
     whole = RecordsBudget()
     assert (whole.records - left.records, whole.size - left.size) == (records, size)
+
+
+@pytest.mark.parametrize("spent", [RecordsBudget(records=0), RecordsBudget(size=0)], ids=["records", "bytes"])
+def test_nothing_is_decompressed_once_either_limit_is_reached(spent: RecordsBudget) -> None:
+    before = spent.records, spent.size
+    spans = list(expand_records(PACKED + encode_batch(RECORDS), 0, len(PACKED) + 200, "", 0, spent))
+    assert [span.path for span in spans if BEYOND in span.text] == ["batch[0].records"]
+    assert (spent.records, spent.size) == before
 
 
 @pytest.mark.parametrize("less", [0, 1])

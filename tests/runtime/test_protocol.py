@@ -9,7 +9,13 @@ import pytest
 
 from clockwork_wire import PROTOCOL as CLOCKWORK
 from kwire import LIKE_KAFKA, STRICT, DecodeError, EncodeError, Policy
-from kwire.errors import UnknownApiError, UnknownLogError, UnknownMessageError, UnknownRecordTypeError
+from kwire.errors import (
+    UnexpectedMessageError,
+    UnknownApiError,
+    UnknownLogError,
+    UnknownMessageError,
+    UnknownRecordTypeError,
+)
 from kwire.headers import RequestHeader, ResponseHeader
 from kwire.message import Message
 from kwire.protocol import MessageRegistry, registry
@@ -275,6 +281,16 @@ def test_a_message_of_another_protocol_with_a_known_api_key() -> None:
 
     with pytest.raises(EncodeError, match="not a request of kwire_kafka"):
         PROTOCOL.encode_request(FetchRequest(), 4, correlation_id=1)
+
+
+def test_the_expected_message_or_what_came_instead() -> None:
+    payload = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1)
+    assert PROTOCOL.decode_request(payload).expect(HeartbeatRequest) == HeartbeatRequest(group_id="g")
+    answer = PROTOCOL.encode_response(HeartbeatResponse(), 4, correlation_id=1)
+    with pytest.raises(UnexpectedMessageError, match=r"^expected FetchResponse, got HeartbeatResponse$"):
+        PROTOCOL.decode_response(answer, 12, 4).expect(FetchResponse)
+    with pytest.raises(UnexpectedMessageError, match=r"^expected HeartbeatResponse, got an unknown API or version$"):
+        PROTOCOL.decode_response(answer, 12, 99).expect(HeartbeatResponse)
 
 
 def test_requests_and_responses_print() -> None:

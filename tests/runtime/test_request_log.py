@@ -13,9 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire.json_form import JsonFormError
 from kwire.protocol import Request
 from kwire.request_log import Address, LoggedHeader, RequestLogError, RequestLogLine, parse_line
-from kwire_kafka import PROTOCOL, DescribeGroupsRequest, DescribeGroupsResponse, EnvelopeResponse
+from kwire_kafka import (
+    PROTOCOL,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    EnvelopeResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from kwire_kafka.models import MODELS
 
 BODY: dict[str, Any] = {
     "isForwarded": False,
@@ -82,6 +91,40 @@ def test_what_a_request_says_of_its_software_goes_before_what_the_broker_knew() 
     assert parsed(logged(request=said, clientInformation=known)).software == ("new", "2.0")
     assert parsed(logged(clientInformation=known)).software == ("old", "1.0")
     assert parsed(logged(request={"clientSoftwareName": "new"}, clientInformation=known)).software == ("new", "1.0")
+    assert parsed(logged()).software == (None, None)
+
+
+def test_bodies_become_messages_and_models_of_their_version() -> None:
+    line, nothing = parsed(logged()), parsed(logged(request="", response=""))
+    asked, answered = ListOffsetsRequest(replica_id=-1), ListOffsetsResponse()
+    assert (line.request_message(PROTOCOL), line.response_message(PROTOCOL)) == (asked, answered)
+    for model, message in (
+        (line.request_model(PROTOCOL, MODELS), asked),
+        (line.response_model(PROTOCOL, MODELS), answered),
+    ):
+        assert (type(model).VERSION, model.to_codec()) == (1, message)
+    assert nothing.request_message(PROTOCOL) is nothing.response_message(PROTOCOL) is None
+    assert nothing.request_model(PROTOCOL, MODELS) is nothing.response_model(PROTOCOL, MODELS) is None
+
+
+def test_only_the_size_of_records_is_an_error_unless_they_may_be_empty() -> None:
+    header = {"requestApiKey": 1, "requestApiVersion": 4}
+    numbers = dict.fromkeys(("partitionIndex", "errorCode", "highWatermark", "lastStableOffset"), 0)
+    partition = {**numbers, "abortedTransactions": None, "recordsSizeInBytes": 9}
+    body: dict[str, Any] = {"throttleTimeMs": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
+    line = parsed(logged(requestHeader=header, response=body))
+    with pytest.raises(JsonFormError, match="only the size"):
+        line.response_message(PROTOCOL)
+    found: Any = line.response_message(PROTOCOL, empty_records=True)
+    assert found.responses[0].partitions[0].records == b""
+    header = {"requestApiKey": 0, "requestApiVersion": 3}
+    topics = [{"name": "t", "partitionData": [{"index": 0, "recordsSizeInBytes": 9}]}]
+    body = {"transactionalId": None, "acks": 1, "timeoutMs": 5, "topicData": topics}
+    line = parsed(logged(requestHeader=header, request=body))
+    with pytest.raises(JsonFormError, match="only the size"):
+        line.request_message(PROTOCOL)
+    found = line.request_message(PROTOCOL, empty_records=True)
+    assert found.topic_data[0].partition_data[0].records == b""
 
 
 @pytest.mark.parametrize(("name", "bits"), [("requestApiKey", 16), ("requestApiVersion", 16), ("correlationId", 32)])
@@ -149,6 +192,9 @@ def test_other_lines_are_none(text: str) -> None:
         (logged(response="-"), "response", "object"),
         (logged(totalTimeMs="2"), "totalTimeMs", "unexpected type"),
         (logged(clientInformation="me"), "clientInformation", "object"),
+        (logged(totalTimeMs=1e18), "totalTimeMs", r"1e\+18 ms is not a valid duration"),
+        (logged(sendTimeMs=-1e18), "sendTimeMs", r"-1e\+18 ms is not a valid duration"),
+        (logged(remoteTimeMs=float("nan")), "remoteTimeMs", "nan ms is not a valid duration"),
     ],
 )
 def test_a_broken_line_is_a_typed_error(text: str, path: str, what: str) -> None:
@@ -156,6 +202,8 @@ def test_a_broken_line_is_a_typed_error(text: str, path: str, what: str) -> None
         parse_line(text)
     assert error.value.path == path
     assert error.value.data == text.encode()
+    if path:  # a place in the JSON, which begins there
+        assert error.value.offset == text.index("request:") + len("request:")
 
 
 def test_an_error_counts_bytes() -> None:

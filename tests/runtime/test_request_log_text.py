@@ -105,6 +105,23 @@ def test_apis_have_names_of_earlier_releases(name: str, key: int) -> None:
     assert (line.header.api_key, line.request_text) == (key, None)
 
 
+NAMED = "{client_software_name=new,client_software_version=2.0"
+
+
+@pytest.mark.parametrize(
+    ("api", "request_text", "software"),
+    [
+        ("API_VERSIONS", NAMED + "}", ("new", "2.0")),
+        ("API_VERSIONS", NAMED + ",more=1}", ("new", "2.0")),
+        ("API_VERSIONS", "{}", ("kafka-python", "3.0.12")),
+        ("PRODUCE", NAMED + "}", ("kafka-python", "3.0.12")),
+    ],
+)
+def test_only_api_versions_says_the_software(api: str, request_text: str, software: tuple[str, str]) -> None:
+    line = parsed(re.sub("apiKey=PRODUCE(.*?) -- {.*?}", rf"apiKey={api}\1 -- {request_text}", SINCE_1_0, count=1))
+    assert (line.request_text, line.software) == (request_text, software)
+
+
 def test_lines_of_0_9() -> None:
     told = [(parsed(text).header, parsed(text)) for text in AT_0_9]
     assert [(header.api_key, header.api_version, header.client_id) for header, _ in told] == [

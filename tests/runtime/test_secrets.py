@@ -56,6 +56,7 @@ from kwire_kafka import (
     PROTOCOL,
     AlterConfigsRequest,
     AlterUserScramCredentialsRequest,
+    CreateTopicsResponse,
     DescribeConfigsResponse,
     EnvelopeRequest,
     EnvelopeResponse,
@@ -68,6 +69,7 @@ from kwire_kafka import (
     UserScramCredentialRecord,
 )
 from kwire_kafka.api.alter_configs import AlterableConfig, AlterConfigsResource
+from kwire_kafka.api.create_topics import CreatableTopicResult
 from kwire_kafka.api.describe_configs import (
     DescribeConfigsResourceResult,
     DescribeConfigsResult,
@@ -122,6 +124,15 @@ def test_what_has_no_secret_is_the_same_object() -> None:
     heartbeat, empty = HeartbeatRequest(group_id="g"), SaslAuthenticateRequest(auth_bytes=b"")
     assert redacted(PROTOCOL, heartbeat) is heartbeat
     assert redacted(PROTOCOL, empty) is empty
+
+
+@pytest.mark.parametrize("configs", [None, []])
+def test_what_lacks_the_structs_that_may_have_secrets_is_the_same_object(configs: list[Any] | None) -> None:
+    response = CreateTopicsResponse(topics=[CreatableTopicResult(name="t", configs=configs)])
+    assert redacted(PROTOCOL, response) is response
+    assert [
+        span.path for span in trace_message(CreateTopicsResponse, response.encode(7), 7).spans if span.secret
+    ] == []
 
 
 def test_the_original_is_left_as_it_is() -> None:

@@ -39,10 +39,7 @@ def _whole(value: Any) -> Any:
 
 
 def _utf8(value: str) -> str:
-    try:
-        size = size_in_utf8(value)
-    except UnicodeEncodeError:
-        raise PydanticCustomError("string_unicode", "String should be Unicode, without lone surrogates") from None
+    size = size_in_utf8(value)  # pydantic has refused lone surrogates
     if size > MAX_STRING:
         limits = {"longest": MAX_STRING, "size": size}
         raise PydanticCustomError("string_size", "String should have at most {longest} bytes, not {size}", limits)

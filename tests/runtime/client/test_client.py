@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError, EncodeError, Uuid, __version__
+from kwire import DecodeError, EncodeError, MessageRegistry, Uuid, __version__
 from kwire.client import (
     AuthenticationError,
     BrokerError,
@@ -31,6 +31,7 @@ from kwire.client import (
     connect,
     tls_context,
 )
+from kwire.client.client import _is_http
 from kwire.client.errors import reason
 from kwire.client.opening import open_connection
 from kwire.client.replaced import check_replaced, replaced_fields
@@ -42,6 +43,7 @@ from kwire.releases import BrokerAnswer, Feature, Node
 from kwire.schema import Field, struct_class, walk
 from kwire.struct import Struct
 from kwire_kafka import (
+    MODULES,
     PROTOCOL,
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -726,6 +728,29 @@ def test_no_answer_leads_to_another_error(damages: Any) -> None:
         except (BrokerError, DecodeError):
             return
     assert json.loads(json.dumps(as_json(answer, RELEASES.fit(answer))))["broker"] == broker.address
+
+
+def test_a_response_in_a_version_that_nobody_knows_is_named() -> None:
+    """As in a protocol whose response has fewer versions than its request."""
+    requests = {3: "MetadataRequest", 18: "ApiVersionsRequest"}
+    responses = {3: "HeartbeatResponse", 18: "ApiVersionsResponse"}
+    odd = MessageRegistry("kwire_kafka", MODULES, {}, requests, responses, {})
+
+    async def asked(port: int) -> None:
+        async with await connect(HOST, port, odd) as client:
+            with pytest.raises(BrokerError, match=r"^127.0.0.1:\d+: answers MetadataRequest in an unknown version$"):
+                await client.call(MetadataRequest(topics=[]))
+
+    with Loopback() as broker:
+        asyncio.run(asked(broker.port))
+
+
+@pytest.mark.parametrize(
+    ("reply", "http"), [(b"HTTP/1.0 ", True), (b"HTTP/1.0", False), (b"", False), (b"220 mail.example", False)]
+)
+def test_a_silent_port_is_one_of_http_if_it_answers_a_whole_line_so(reply: bytes, http: bool) -> None:
+    with Other(reply) as server:
+        assert asyncio.run(_is_http(HOST, server.port)) is http
 
 
 def test_a_limit_of_responses() -> None:

@@ -634,8 +634,13 @@ ANSWER = BrokerAnswer(
 )
 
 
-def test_all_that_is_printed_of_a_broker() -> None:
-    assert list(_text(ANSWER, FIT)) == [
+def test_all_that_is_printed_of_a_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = list(_text(ANSWER, FIT))
+    for most, more in ((3, []), (2, ["            and 1 other"])):
+        monkeypatch.setattr("kwire.command.broker.MAX_LINES", most)
+        nodes, features = lines[3 : 3 + most] + more, lines[6 : 6 + most] + more
+        assert list(_text(ANSWER, FIT)) == [*lines[:3], *nodes, *features, *lines[9:]]
+    assert lines == [
         r"b\u000a:1 fits no known release; the nearest is Kafka 1.0, 1.1 (broker)",
         "",
         "cluster     , controller None",

@@ -130,6 +130,7 @@ def test_the_rest_is_counted_in_both_directions() -> None:
     assert connection.feed(SERVER, bytes(2_000_000), 2.0) == []
     (gap,) = connection.gap(CLIENT, 10, 3.0)
     assert gap.position == 1_000_000 + len(CLIENT_HELLO)
+    assert connection.drop(3.0, "not kept") == connection.drop_secrets(3.0, "not kept") == []
     events = connection.close(4.0)
     assert [accounted(event) for event in events] == [1_000_000 + len(CLIENT_HELLO) - 5, 2_000_002]
 
