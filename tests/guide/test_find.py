@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from kwire_guide.assets import assets
 
@@ -421,11 +422,11 @@ TASKS = {
 """Tasks of readers: the query, and the places within its first hits, or a click from there, with the facts."""
 
 
-def ask(site: Mapping[str, str], folder: Path, *queries: str) -> dict[str, Any]:
+def ask(site: Mapping[str, str], folder: Path, *queries: str, whole: str = "") -> dict[str, Any]:
     """The groups of each query: titles, and hits as paths, texts and numbers of what they stand for."""
     for name in ("search.js", "minisearch.js", "find.js"):
         (folder / name).write_text(site[f"assets/{name}"], "utf-8")
-    command = [NODE or "node", str(Path(__file__).with_name("find.cjs")), str(folder)]
+    command = [NODE or "node", str(Path(__file__).with_name("find.cjs")), str(folder), whole]
     done = subprocess.run(command, input=json.dumps(queries), capture_output=True, text=True, timeout=120, check=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -506,6 +507,92 @@ def test_bytes_show_their_header(site: Mapping[str, str], tmp_path: Path) -> Non
         [[title, [[found, place, _]]], *_] = answers[text]
         assert (title, found) == ("Meant", f"api/{path}-bytes")
         assert place.partition("version ")[2].partition(" ")[2] == said
+
+
+SMALL: dict[str, Any] = {
+    "entries": [
+        ["guide/order.html", "Order", "guide", "batch", "Requests are ordered by brokers.", 3, 0],
+        ["#passes", "Passes", "in Order", "", "Boxes, and what matches them, pass.", 2, 0],
+        ["api/clock.html", "Clock", "clocks", "ClockRequest ClockResponse api key 7", "Asks for time. " * 20, 4, 1],
+        ["api/clock_hands.html", "ClockHands", "clocks", "ClockHandsRequest", "Moves the hands of clocks.", 4, 1],
+        ["api/wind.html", "Wind", "winding", "WindRequest", "Winds a clock.", 4, 1],
+        ["enums.html#Phase", "Phase", "enum", "ClockRequest.moon", "A phase of the moon.", 3, 2],
+        ["#Phase.NEW", "NEW", "in Phase", "-2 ClockRequest.moon", "It is new.", 2, 2],
+        ["#Phase.OLD", "OLD", "in Phase", "2 ClockRequest.moon", "It is old.", 2, 2],
+        ["#Side.DARK", "DARK", "in Side", "-2 WindRequest.side", "It is dark.", 2, 2],
+        ["errors.html#7", "TOO_LATE", "error 7", "7 error code 7 LateClock", "It is late.", 4, 4],
+        ["#17", "TOO_LATE_AGAIN", "error 17", "17 error code 17", "It is later than -1.", 4, 4],
+        ["kips.html#KIP-12", "KIP-12", "proposal", "kip", "ClockRequest 1", 3, 2],
+        ["#KIP-1", "KIP-1", "proposal", "kip", "WindRequest 1", 3, 2],
+        ["releases/4.0.0.html", "Kafka 4.0", "release", "release upgrade 4.0.0 4.0", "Removed: Bell.", 3, 2],
+        ["project/a.html", "Manual", "documentation", "", "alpha beta gamma delta epsilon zeta", 2, 5],
+        *([f"#{name}", name, "in Manual", "", "alphas of clocks", 1, 5] for name in "bcdefgh"),
+    ],
+    "fields": {
+        "api/clock.html#request.": ["ClockRequest", [["hour", "old_hour", "One."], ["zone.min_hour", "", "Two."]]],
+        "api/clock.html#response.": ["ClockResponse", [["hour", "", "Three."], ["hours.hour", "", "Four."]]],
+        "api/wind.html#request.": ["WindRequest", [["hour", "", "Five."], ["spring", "", "Six."]]],
+        "api/clock_hands.html#request.": ["ClockHandsRequest", [["hour", "", "Seven."], ["spring", "", "Eight."]]],
+    },
+    "synonyms": {"exactly once": "Order, TOO_LATE", "once": "Wind", "what is late": "Passes"},
+    "apis": {"7": ["api/clock.html", "Clock", 3, "0122"], "0": ["api/wind.html", "Wind", 0, "1"]},
+}
+"""An index with two of what decides: groups, names, places, values and synonyms."""
+
+ASKED = (
+    *(
+        "clock",
+        "Clock",
+        "clockhands",
+        "ClockHands",
+        "clo",
+        "clack",
+        "klack",
+        "wand",
+        "order",
+        "ordering",
+        "orders ordered",
+    ),
+    *(
+        "boxes",
+        "matching passes",
+        "hour",
+        "clock hour",
+        "ClockRequest hour",
+        "min_hour",
+        "old hour",
+        "spring",
+        "alpha",
+    ),
+    *("alpha beta zeta", "alpha beta gamma delta wind", "the", "what is the order of", "exactly once", "once wind"),
+    *("is it exactly once or not?", "what is late", "late", "error 7", "7", "17", "TOO_LATE", "too late again", "-2"),
+    *("Phase -2", "sides −2", "2", "-1", "KIP-12", "kip 1 wind", "kip-12", "4.0", "4.0.0", "Clock 4", "clock v5 3"),
+    *("Clock 4.0.1", "ClockRequest 3", "wind clock 5", "Clock-5", "nothing at all", " ", "LateClockException"),
+    *("org.apache.kafka.common.Order", "Order 5", "0x00070004", "00070006 0000000a", "0007 0005 0000000a 0002 6162"),
+    *(
+        "00070005 0000000a 0063 6162",
+        "00000008 00000000 00000009",
+        "00070002",
+        "00070003 00000001 ffff",
+        "0000000a 0000",
+    ),
+)
+
+
+def test_whole_answers_of_a_small_index(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+    """Groups with all that a hit shows, and the words and stems of queries."""
+    texts = {artifact.path: artifact.text for artifact in assets()}
+    site = {**texts, "assets/search.js": f"window.kwireSearch = {json.dumps(SMALL)};"}
+    lines = []
+    for query, found in ask(site, tmp_path, *ASKED, whole="whole").items():
+        lines.append(f"{query!r}: {' '.join(found['words'])} / {' '.join(found['stems'])}")
+        for group in found["groups"]:
+            hits = [
+                f"{one['path']} {one['name']}, {one['place']}, {len(one.get('all', ''))}, {len(one['doc'])}"
+                for one in group["hits"]
+            ]
+            lines.append(f"  {group['title']}: {'; '.join(hits)}")
+    assert "\n".join(lines) == snapshot
 
 
 def test_two_thirds_of_the_words_in_the_guide_come_before_all_words_in_documentation(tmp_path: Path) -> None:

@@ -179,13 +179,14 @@ TRAIN_FILES = {
 
 
 class Shown(HTMLParser):
-    """One part of a page as lines: blocks with their ids and classes, and ``[links](with their addresses)``."""
+    """One part of a page as lines: blocks with their ids and classes, ``[links](with their addresses)``, and ``¦``
+    where a word may be broken.
+    """
 
     BLOCKS = re.compile("article|dd|details|div|dt|footer|h1|h2|h3|li|p|pre|script|section|select|summary|tr")
     ATTRIBUTES = re.compile(
-        "aria-current|aria-label|aria-labelledby|name|checked|colspan|hidden|open|title|value|data-.*"
+        "aria-.*|name|checked|colspan|hidden|open|rel|role|scope|style|tabindex|title|type|value|data-.*"
     )
-    STYLES = re.compile("number|doc|scroll|depth-0|offset|faint")
 
     def __init__(self, text: str, part: str) -> None:
         super().__init__()
@@ -198,7 +199,7 @@ class Shown(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
         self.is_shown |= tag in ("title", self.part)
-        classes = "".join(f".{name}" for name in found.get("class", "").split() if not self.STYLES.fullmatch(name))
+        classes = "".join(f".{name}" for name in found.get("class", "").split())
         name = (f"#{found['id']}" if "id" in found else "") + classes
         name += "".join(f" {key}={text}" for key, text in found.items() if self.ATTRIBUTES.fullmatch(key))
         begin, end = "", ""
@@ -211,8 +212,8 @@ class Shown(HTMLParser):
             begin = end = "`"
         elif tag in ("td", "th", "option", "label"):
             begin, end = f"{name} ", " |"
-        elif tag == "input":
-            begin = f"<{name}>"
+        elif tag in ("input", "wbr"):
+            begin = f"<{name}>" if tag == "input" else "¦"
         elif name:
             begin, end = f"<{name} ", ">"
         self.say(begin)
@@ -231,7 +232,7 @@ class Shown(HTMLParser):
 
 
 def made(folder: Path, *releases: str) -> Mapping[str, str]:
-    """The pages of all definitions, with a history of these releases."""
+    """All files of the guide of all definitions, with a history of these releases."""
     texts = {f"{name}.json": text for name, text in DEFINITIONS.items()} | {
         "releases.json": json.dumps(
             {name: {"source": f"source of {name}", "apis": RELEASES[name]} for name in releases}
@@ -250,12 +251,17 @@ def made(folder: Path, *releases: str) -> Mapping[str, str]:
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, "utf-8")
     given = read_inputs(loaded(folder), [folder], title="Clocks", package="clocks", docs=[folder / "docs"])
-    return {one.path: one.text for one in emit_site(given) if one.path.endswith(".html")}
+    return {one.path: one.text for one in emit_site(given)}
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+def clocks(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     return made(tmp_path_factory.mktemp("clocks"), *RELEASES)
+
+
+@pytest.fixture(scope="module")
+def pages(clocks: Mapping[str, str]) -> Mapping[str, str]:
+    return {path: text for path, text in clocks.items() if path.endswith(".html")}
 
 
 PAGES = [

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from syrupy.assertion import SnapshotAssertion
 
 from clockwork_wire import PROTOCOL as CLOCKWORK
 from kwire import secrets
@@ -20,12 +21,14 @@ from kwire.frames import frame
 from kwire.headers import ResponseHeader
 from kwire.message import Message
 from kwire.protocol import MessageRegistry
-from kwire.records import Record, encode_batch
+from kwire.records import Record, encode_batch, encode_message_set
 from kwire.schema import walk
 from kwire_kafka import PROTOCOL
+from kwire_kafka.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kwire_kafka.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kwire_kafka.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kwire_kafka.api.sasl_authenticate import SaslAuthenticateRequest
+from kwire_kafka.api.sasl_handshake import SaslHandshakeRequest, SaslHandshakeResponse
 from kwirec.naming import python_name
 from tests.conformance.vectors import RELEASES
 from tests.properties.values import FIXED, RandomSource, make
@@ -36,26 +39,6 @@ from tests.wireshark import recorded as traffic
 from tests.wireshark.comparison import compare
 from tests.wireshark.dissection import script
 
-OTHERS = {
-    f"kwire.{name}"
-    for name in (
-        *(
-            "size",
-            "request",
-            "response",
-            "api_key",
-            "api_version",
-            "correlation_id",
-            "client_id",
-            "count",
-            "tags",
-            "tag",
-        ),
-        *("unknown_tag", "request_in", "response_in", "time", "sasl_token", "malformed", "truncated", "trailing"),
-        *("unknown_api", "unknown_version", "unpaired", "checksum", "undecoded"),
-    )
-}
-"""Names of fields and findings that belong to no message."""
 pytestmark = pytest.mark.slow
 BEAT, BEATEN = HeartbeatRequest(group_id="g"), HeartbeatResponse()
 
@@ -227,18 +210,64 @@ def produced(records: bytes) -> bytes:
     return asked(message, 9, 1)[2]
 
 
-def test_names_of_fields(tmp_path: Path, kwire_lua: Path) -> None:
-    """Filters are API and path, once the file is among the plug-ins of a user."""
+TIMES = (1_700_000_000_123, 1_700_000_001_000)
+BATCHES = (
+    encode_batch(
+        [Record(b"k", b"v", (("h", b"1"), ("n", None)), TIMES[0], 5), Record(None, None, (), TIMES[1], 6)],
+        timestamp_type="append",
+        transactional=True,
+        producer_id=4,
+        producer_epoch=3,
+        base_sequence=2,
+        leader_epoch=1,
+    ),
+    encode_batch([Record(b"k", b"v", (), TIMES[0], 7)], codec=Codec.LZ4, delete_horizon=TIMES[1], control=True),
+    *(
+        encode_message_set(
+            [Record(b"k", None, (), time, 5), Record(b"l", b"w", (), time, 6)], magic=magic, codec=codec
+        )
+        for magic, time, codec in ((0, -1, Codec.NONE), (1, TIMES[0], Codec.SNAPPY))
+    ),
+)
+"""Record batches and message sets with all flags, compressed and not, with two of each thing."""
+
+
+def test_trees_as_people_read_them(tmp_path: Path, kwire_lua: Path, snapshot: SnapshotAssertion) -> None:
+    """All lines of a few frames, and what the list of packets says of them."""
+    login = asked(SaslHandshakeRequest(mechanism="PLAIN"), 0, 3, 2.75)
+    sent = [
+        asked(BEAT, 4, 1),
+        answered(BEATEN, 4, 1, 0.25),
+        asked(ApiVersionsRequest(), 3, 2, 0.5),
+        answered(ApiVersionsResponse(error_code=35), 0, 2, 1.5),
+        *((CLIENT, 2.0, produced(batch)) for batch in BATCHES),
+        (SERVER, 2.5, answered(BEATEN, 4, 9)[2] + answered(BEATEN, 4, 8)[2]),
+        login,
+        answered(SaslHandshakeResponse(mechanisms=["PLAIN", "SCRAM"]), 0, 3, 3.0),
+        (CLIENT, 3.5, frame(b"\0me\0secret")),
+        (SERVER, 3.75, frame(b"")),
+    ]
+    path = write_pcap(tmp_path / "a.pcap", packets(Conversation(sent), acks=False))
+    lines = printed(path, kwire_lua, "-Y", "kwire", "-O", "kwire")
+    kept = [
+        line for line in lines if line.strip() and not line.startswith(("Frame ", "Ethernet", "Internet", "Trans"))
+    ]
+    columns = ("-o", 'gui.column.format:"Protocol","%p","Info","%i"')
+    assert "\n".join([*kept, *printed(path, kwire_lua, "-Y", "kwire", *columns)]) == snapshot
+
+
+def test_names_of_fields(tmp_path: Path, kwire_lua: Path, snapshot: SnapshotAssertion) -> None:
+    """Filters are API and path, once the file is a plug-in of a user. Those of no message are listed with types."""
     plugins = tmp_path / ".local" / "lib" / "wireshark" / "plugins"
     plugins.mkdir(parents=True)
     shutil.copy(kwire_lua, plugins)
     home = {**os.environ, "HOME": str(tmp_path)}
     listed = subprocess.run(["tshark", "-G", "fields"], check=True, capture_output=True, text=True, env=home)
     rows = [line.split("\t") for line in listed.stdout.splitlines() if line.startswith("F\t")]
-    named = {row[2] for row in rows if row[4] == "kwire"}
+    named = {row[2]: " ".join([row[2], row[1], *row[3:6]]) for row in rows if row[4] == "kwire"}
     wanted = set(paths(PROTOCOL))
-    assert wanted <= named
-    assert {name for name in named - wanted if name.split(".")[1] not in ("batch", "record")} == OTHERS
+    assert wanted <= named.keys()
+    assert "\n".join(sorted(text for name, text in named.items() if name not in wanted)) == snapshot
 
 
 def paths(protocol: MessageRegistry) -> Iterator[str]:
