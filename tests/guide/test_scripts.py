@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import ndiff
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from tests.guide.test_browser import pytestmark, seen  # noqa: F401
 from tests.guide.test_pages import Shown, clocks  # noqa: F401
+from tests.support.browser import opened
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +47,25 @@ STEPS = {
 }
 
 
-def test_what_readers_see_step_by_step(folder: Path, snapshot: SnapshotAssertion) -> None:
-    """The whole message at first, then what each step changes."""
-    steps = ",".join(f"async () => {{ {step} }}" for step in STEPS.values())
+def told(steps: Iterable[str], states: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What there is at first, and what each step changes."""
+    before: list[str] = []
+    for name, (place, html) in zip(steps, states, strict=True):
+        now = [line for line in Shown(f"<main>{html}</main>", "main").lines if line]
+        changes = [line for line in ndiff(before, now) if line[0] in "+-"]
+        yield f"{name}: {place}, {sum(line[0] == '-' for line in changes)} lines gone"
+        yield from (line for line in changes if line[0] == "+")
+        before = now
+
+
+def functions(steps: Mapping[str, str]) -> str:
+    return ",".join(f"async () => {{ {step} }}" for step in steps.values())
+
+
+def test_what_readers_see_of_a_message(folder: Path, snapshot: SnapshotAssertion) -> None:
     script = f"""
         const states = [];
-        for (const step of [{steps}]) {{
+        for (const step of [{functions(STEPS)}]) {{
           await step();
           await soon();
           await soon();
@@ -66,14 +81,103 @@ def test_what_readers_see_step_by_step(folder: Path, snapshot: SnapshotAssertion
         }}
         tell({{ states }});
     """
-    before: list[str] = []
-    told = []
-    for name, (place, html) in zip(
-        STEPS, seen(folder, "api/clock.html#request-v2-vs-0", script)["states"], strict=True
-    ):
-        now = [line for line in Shown(f"<main>{html}</main>", "main").lines if line]
-        changes = [line for line in ndiff(before, now) if line[0] in "+-"]
-        told += [f"{name}: {place}, {sum(line[0] == '-' for line in changes)} lines gone"]
-        told += [line for line in changes if line[0] == "+"]
-        before = now
-    assert "\n".join(told) == snapshot
+    states = seen(folder, "api/clock.html#request-v2-vs-0", script)["states"]
+    assert "\n".join(told(STEPS, states)) == snapshot
+
+
+TOOLS = """
+    let clipboard = "";
+    const write = async text => { clipboard = text; };
+    Object.defineProperty(navigator, "clipboard", { value: { writeText: write }, configurable: true });
+    const box = one("#search");
+    const press = (key, target = box, more = {}) =>
+      target.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+    const type = async text => {
+      box.value = text;
+      box.dispatchEvent(new Event("input", { bubbles: true }));
+      await until(() => one("#hits").textContent !== "Loading…");
+    };
+    const over = (kind, selector) =>
+      one(selector).dispatchEvent(new MouseEvent(kind, { bubbles: kind === "mouseover" }));
+"""
+BESIDE = {
+    "a page": "",
+    "a click on the menu": "one('#menu').click()",
+    "a click within the list": "one('#side p, #side summary, #side ul').click()",
+    "a click beside it": "one('main p').click()",
+    "the menu and escape": "one('#menu').click(); press('x', document.body); press('Escape', document.body)",
+    "the sign of the search": "one('#find').click()",
+    "letters": "await type('clock')",
+    "an arrow up": "press('ArrowUp')",
+    "an arrow down": "press('ArrowDown')",
+    "two more": "press('ArrowDown'); press('ArrowDown')",
+    "other letters": "await type('The')",
+    "all of a group": "all('#hits a').find(hit => hit.textContent.endsWith('▸')).click()",
+    "nothing that is there": "await type('xyzzy')",
+    "no letters": "await type(' ')",
+    "letters and escape": "await type('zone'); press('Escape')",
+    "a key in the box": "box.blur(); press('/', box)",
+    "a key with another": "press('/', document.body, { ctrlKey: true }); press('?', document.body, { altKey: true })",
+    "the key of the search": "press('/', document.body)",
+    "the key of the keys": "press('?', document.body)",
+    "their end": "one('dialog button').click()",
+    "a pointer over bytes": "over('mouseover', '.raw [data-field=\"2\"]')",
+    "a pointer that leaves": "over('mouseleave', '.drawing')",
+    "a copy": "one('main .copy').click()",
+    "the other theme": "one('#theme').click()",
+    "the first theme": "one('#theme').click()",
+}
+
+
+def test_what_readers_see_beside_messages(folder: Path, snapshot: SnapshotAssertion) -> None:
+    script = f"""
+        {TOOLS}
+        localStorage.clear();
+        const states = [];
+        for (const step of [{functions(BESIDE)}]) {{
+          await step();
+          await soon();
+          const parts = all(".top, .drawing, .code, dialog").map(part => part.outerHTML);
+          const outer = [document.documentElement, document.body, one("#side")].map(part => part.className);
+          const kept = [document.documentElement.dataset.theme, localStorage.getItem("theme")];
+          const place = [...outer, ...kept, document.activeElement.id, box.value, clipboard].join("/");
+          states.push([place, parts.join("")]);
+        }}
+        tell({{ states }});
+    """
+    states = seen(folder, "guide/ticking.html", script)["states"]
+    assert "\n".join(told(BESIDE, states)) == snapshot
+
+
+FILTERED = {
+    "": ["- Time keeping Clock - Waking Alarm", "2 of 2", True, "   "],
+    "choose('listener', 'controller')": ["- Time keeping Clock", "1 of 2", False, " controller  "],
+    "choose('name', 'aLARm')": ["", "none of 2 matches", False, "aLARm controller  "],
+    "one('.clear').click()": ["- Time keeping Clock - Waking Alarm", "2 of 2", True, "   "],
+    "choose('group', 'waking')": ["- Waking Alarm", "1 of 2", False, "  waking "],
+    "choose('group', ''); choose('status', 'stable')": ["- Time keeping Clock", "1 of 2", False, "   stable"],
+}
+
+
+def test_what_filters_leave(folder: Path) -> None:
+    """Rows, their number, whether there is nothing to clear, and the filters, after each step."""
+    script = f"""
+        const choose = (name, value) => {{
+          one(`[data-filter=${{name}}]`).value = value;
+          one(`[data-filter=${{name}}]`).dispatchEvent(new Event("input", {{ bubbles: true }}));
+        }};
+        const states = [];
+        for (const step of [{functions({step: step for step in FILTERED})}]) {{
+          await step();
+          const rows = seen(".keys tbody tr").map(row => row.dataset.name ?? `- ${{row.textContent}}`);
+          const values = all("[data-filter]").map(filter => filter.value).join(" ");
+          states.push([rows.join(" "), one(".shown").textContent, one(".clear").hidden, values]);
+        }}
+        tell({{ states }});
+    """
+    assert seen(folder, "index.html", script)["states"] == list(FILTERED.values())
+
+
+def test_an_anchor_of_kafkas_own_page_leads_to_the_page_of_the_api(folder: Path) -> None:
+    text, _ = opened(f"{(folder / 'index.html').as_uri()}#The_Messages_Alarm")
+    assert re.findall("<h1>(.*?)</h1>", text) == ["Alarm"]
