@@ -51,7 +51,7 @@ def test_drawn_frames_are_requests_and_responses() -> None:
 
 
 def test_each_drawing_as_it_is_shown(snapshot: SnapshotAssertion) -> None:
-    steps = "a, b &i, c\na > c: over & <b>\nc > b &i: back\nb &i: waits"
+    steps = "a, b &i, c\n\n  a > c: over & <b>\nc > b &i: back\nb &i: waits"
     assert sequence(steps) == snapshot(name="sequence")
     assert bytes_table(
         "size | INT32 | 00000001 | `one` <b>\n{ inside\nrest | | 07 | a | b\n}\nend | INT8 | 00 |"

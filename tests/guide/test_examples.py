@@ -6,15 +6,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from kwire.message import Message
 from kwire.trace import Span, expand_records, trace_message, trace_request, trace_response
 from kwire_guide.classes import message_class
 from kwire_guide.examples import EXAMPLES, BadExampleError, Example, Examples, Recorded, read_examples
 from kwire_guide.fields import Names
 from kwire_guide.inputs import Inputs
-from kwire_guide.messages import fields_of_spans, message_view, place_of_span
+from kwire_guide.messages import MessageView, fields_of_spans, message_view, place_of_span
 from kwire_guide.releases import Releases
 from kwire_guide.rows import rows
 from kwire_guide.synthetic_examples import synthetic_bytes
@@ -163,6 +165,20 @@ def test_every_frame_that_was_cut_or_changed_is_read_or_refused(union: Inputs) -
     assert refused > len(recorded.data)
 
 
+def test_records_that_cannot_be_read_are_named_with_their_place(union: Inputs) -> None:
+    layout = union.layouts.by_message["ProduceRequest"][3]
+    recorded = next(one for one in union.recorded if (one.message, one.version) == ("ProduceRequest", 3))
+    message = next(one for one in union.schema.messages if one.name == "ProduceRequest")
+    examples = Examples(union.layouts, [], {})
+    spans = examples.read(message, layout, 3, recorded.data, "me").spans
+    *_, batch = [span for span in spans if span.name == "batch[0]"]
+    data = bytearray(recorded.data)
+    data[batch.start + 16] = 9  # the magic
+    with pytest.raises(BadExampleError) as refused:
+        examples.read(message, layout, 3, bytes(data), "me")
+    assert str(refused.value) == f"ProduceRequest v3, byte {batch.start}: {batch.path} cannot be read"
+
+
 def test_examples_are_of_every_kind_of_message_but_headers(union: Inputs) -> None:
     kinds = {message.name: message.kind for message in union.schema.messages}
     assert {kinds[one.message] for one in read_examples([UNION])} == {*MessageKind} - {MessageKind.HEADER}
@@ -213,8 +229,24 @@ def test_fields_of_a_header_are_no_fields_of_the_message() -> None:
     ],
 )
 def test_the_command_that_reads_an_example(union: Inputs, name: str, package: str, command: str) -> None:
+    view = view_of(union, name, package)
+    assert view.command(view.newest_example) == command
+
+
+def view_of(union: Inputs, name: str, package: str) -> MessageView:
+    """What the page shows of a message of which nothing was recorded."""
     message = next(one for one in union.schema.messages if one.name == name)
     classes = {name: names for group in group_modules(union.schema) for name, names in group.names.items()}
     examples, matrix = Examples(union.layouts, [], classes), message_matrix(message, union.layouts)
-    view = message_view(message, union.layouts, matrix, Releases(union.history), examples, {}, Names({}), package)
-    assert view.command(view.newest_example) == command
+    return message_view(message, union.layouts, matrix, Releases(union.history), examples, {}, Names({}), package)
+
+
+@pytest.mark.parametrize("name", ["HeartbeatRequest", "HeartbeatResponse", "GroupMetadataValue"])
+def test_the_python_that_reads_an_example_does(union: Inputs, name: str) -> None:
+    view = view_of(union, name, "kwire_kafka")
+    ran: dict[str, Any] = {}
+    exec(view.python("kwire_kafka", PROTOCOL[name].__module__.removeprefix("kwire_kafka.")), ran)
+    data = view.newest_example.data.replace(b"\0\x07example", b"\0\x02me")
+    assert [type(one) for one in ran.values() if isinstance(one, Message)] == [PROTOCOL[name]]
+    assert ran.get("again", ran.get("data")) == data
+    assert {"payload", "again"} <= ran.keys() or name == "GroupMetadataValue"

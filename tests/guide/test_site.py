@@ -211,19 +211,64 @@ def test_a_published_site_names_its_addresses_and_its_release(tmp_path: Path) ->
 
 
 def test_the_command_writes_checks_and_refuses(tmp_path: Path) -> None:
-    run = CliRunner().invoke
     out = tmp_path / "site"
-    given = ["guide", str(CLOCKWORK), "--out", str(out), "--quiet"]
-    written = run(main, given)
-    assert written.exit_code == 0, written.output
+
+    def run(*more: str) -> tuple[int, str]:
+        done = CliRunner().invoke(main, ["guide", str(CLOCKWORK), "--out", str(out), *more])
+        return done.exit_code, re.sub(r"; [\d.]+ s\n", "\n", done.output)
+
+    read, made = "reading definitions: 11\nchecking: 10\nemitting: 10\n", "10 messages, 26 versions; 18 files, "
+    assert run() == (0, f"{read}{made}18 written, 0 removed\nopen {out.as_posix()}/index.html\n")
     assert "clockwork protocol" in (out / "index.html").read_text("utf-8")
-    assert run(main, [*given, "--check"]).exit_code == 0
+    assert run("--check", "--quiet") == (0, f"{made}0 differ, 0 obsolete\n")
     (out / "types.html").write_text("changed", "utf-8")
-    assert run(main, [*given, "--check"]).exit_code == 1
+    assert run("--check", "--quiet") == (1, f"{made}1 differ, 0 obsolete\n")
     (out / "mine.txt").write_text("mine", "utf-8")
-    refused = run(main, given)
-    assert refused.exit_code == 2
-    assert "mine.txt" in refused.output
+    refused, text = run("--quiet")
+    assert refused == 2
+    assert "mine.txt" in text
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "told"),
+    [
+        ("--package", "a b", "'a b' is not a valid package name"),
+        ("--url", "ftp://x", "--url ftp://x: it must begin with https:// or http://"),
+    ],
+)
+def test_options_that_are_wrong_are_named(tmp_path: Path, option: str, value: str, told: str) -> None:
+    done = CliRunner().invoke(main, ["guide", str(CLOCKWORK), "--out", str(tmp_path / "site"), option, value])
+    assert (done.exit_code, done.output.splitlines()[-1]) == (2, f"Error: {told}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("guide/index.md", "no title", ": begin with a title, such as `# Title`"),
+        (
+            "guide/1-x.md",
+            "# T\n\n```sequence\na\n```",
+            ": name at least two peers, such as `client, broker`, not `a`",
+        ),
+        ("guide/search.txt", "# a\n\nb = c\nb =\n", ", line 4: write `words = other words`"),
+        ("guide/search.txt", "b", ", line 1: write `words = other words`"),
+        ("guide/search.txt", "= c", ", line 1: write `words = other words`"),
+        *(
+            (
+                "examples.jsonl",
+                json.dumps({"source": "me", "message": "M", "version": 1, "hex": "00", key: value}),
+                ", line 1: expected strings in `source` and `message`, and a number in `version`",
+            )
+            for key, value in (("source", 1), ("message", None), ("version", True))
+        ),
+    ],
+)
+def test_files_beside_definitions_that_are_wrong_are_named(tmp_path: Path, name: str, text: str, told: str) -> None:
+    (tmp_path / "guide").mkdir()
+    (tmp_path / "Clock.json").write_text(clock(field("A")))
+    (tmp_path / name).write_text(text)
+    done = CliRunner().invoke(main, ["guide", str(tmp_path), "--out", str(tmp_path / "site"), "--quiet"])
+    assert (done.exit_code, done.output.splitlines()[-1]) == (2, f"Error: {(tmp_path / name).as_posix()}{told}")
 
 
 def test_records_of_topics_are_listed_by_folder_and_number(tmp_path: Path) -> None:
