@@ -113,6 +113,8 @@ def test_long_pages_list_only_headings_of_the_first_level() -> None:
 
     assert listed("## A", "### B", "#### C") == ["A", "B"]
     assert listed("## A") == []
+    assert listed("## A", *["### B"] * 39) == ["A", *["B"] * 39]
+    assert listed("## A", *["### B"] * 38, "## C", "## D") == ["A", "C", "D"]
     assert listed("## A", *["### B"] * 40, "## C") == ["A", "C"]
 
 

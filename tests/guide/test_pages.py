@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from kwire_guide.drawings import sequence
 from kwire_guide.inputs import read_inputs
 from kwire_guide.site import emit_site
 from kwirec.diagnostics.diagnostic import Report
@@ -368,6 +369,29 @@ def test_the_page_of_the_api_with_key_0_names_its_key(tmp_path: Path) -> None:
     (tmp_path / "ClockResponse.json").write_text(response(apiKey=0))
     (page,) = (one.text for one in emit_site(inputs(tmp_path)) if one.path == "api/clock.html")
     assert "<.chip API key 0>" in "\n".join(Shown(page, "main").lines)
+
+
+def test_grammars_of_more_than_twelve_fields_are_folded(tmp_path: Path) -> None:
+    for count in (12, 13):
+        fields = (field(f"F{number}", "int8") for number in range(count))
+        (tmp_path / f"N{count}.json").write_text(clock(*fields, name=f"N{count}"))
+    pages = {one.path: one.text for one in emit_site(inputs(tmp_path))}
+    folds = [re.findall('<details class="fold grammars".*', pages[f"data/n{count}.html"]) for count in (12, 13)]
+    assert folds == [['<details class="fold grammars" open>'], ['<details class="fold grammars">']]
+
+
+def test_every_class_has_a_style_and_every_style_a_class(
+    clocks: Mapping[str, str], trains: Mapping[str, str]
+) -> None:
+    """Apart from classes by which only the scripts find their elements."""
+    texts = [*clocks.values(), *trains.values(), sequence("a, b\na > b: x\na: y")]
+    classes = {name for text in texts for found in re.findall(r'\bclass="(.*?)"', text) for name in found.split()}
+    styled = set(re.findall(r"\.([a-z][\w-]*)", re.sub(r"\{[^{}]*\}", "", clocks["assets/page.css"])))
+    script = "".join(re.findall(r'"[^"\n]*"|`[^`]*`', clocks["assets/page.js"]))
+    scripted = set(re.findall(r"[a-z][\w-]*", script))
+    hooks = {"about", "before", "clear", "conversions", "data", "definition", "depth-0", "history", "origin", "other"}
+    assert classes - styled == {*hooks, "python", "releases", "stable"}
+    assert {name for name in styled - classes - scripted if not re.fullmatch(r"depth-\d+", name)} == set()
 
 
 def test_nothing_that_was_recorded_ends_the_data_of_a_page(tmp_path: Path) -> None:

@@ -35,15 +35,22 @@ STEPS = {
     "the other half": """one(".parts [data-part=response]").click()""",
     "versions that are none": """location.hash = "#request-v9-vs-8" """,
     "a field that this version lacks": """location.hash = "#request-v2.alarms.hour" """,
-    "a pointer over a byte": """
-        all(".current .hex b")[9].dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
-    """,
+    "a pointer over a field": "over(one('.current .fields tbody td'))",
+    "a pointer over a byte": "over(all('.current .hex b')[9])",
+    "a pointer over a byte of no field": "over(all('.current .hex b')[6])",
     "a click on a line of the grammar": """all(".current .shown .line")[1].lastChild.parentElement.click()""",
-    "a pointer elsewhere": """
-        all(".current .box")[1].dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
-    """,
+    "a pointer elsewhere": "over(all('.current .box')[1])",
     "a click on a box": """all(".current .box")[1].click()""",
     "a pointer that leaves": """current().dispatchEvent(new PointerEvent("pointerleave"))""",
+}
+PLACES = {
+    "a pointer over a release": "over(one('.current .grid td.accepted'))",
+    "a place that is none": "location.hash = '#elsewhere'",
+    "a place that is folded": "location.hash = '#negotiation'",
+    "the oldest version": "location.hash = '#request-v0'",
+    "an older one": "press('[')",
+    "a newer one": "press(']')",
+    "the keys of halves and others": "press('r'); press('x')",
 }
 
 
@@ -64,8 +71,10 @@ def functions(steps: Mapping[str, str]) -> str:
 
 def test_what_readers_see_of_a_message(folder: Path, snapshot: SnapshotAssertion) -> None:
     script = f"""
+        const over = found => found.dispatchEvent(new PointerEvent("pointerover", {{ bubbles: true }}));
+        const press = key => document.body.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
         const states = [];
-        for (const step of [{functions(STEPS)}]) {{
+        for (const [at, step] of [{functions(STEPS | PLACES)}].entries()) {{
           await step();
           await soon();
           await soon();
@@ -77,12 +86,14 @@ def test_what_readers_see_of_a_message(folder: Path, snapshot: SnapshotAssertion
           for (const [at, box] of [...current().querySelectorAll("input, select")].entries()) {{
             boxes[at].setAttribute("value", `${{box.value}} ${{box.checked ?? ""}}`);
           }}
-          states.push([`${{location.hash}} ${{history.length}}`, one(".parts").outerHTML + copy.outerHTML]);
+          const title = one(".current .grid .accepted")?.title;
+          const place = [location.hash, history.length, one("main > details").open, title, told(".facts")].join(" ");
+          states.push([place, at < {len(STEPS)} ? one(".parts").outerHTML + copy.outerHTML : ""]);
         }}
         tell({{ states }});
     """
     states = seen(folder, "api/clock.html#request-v2-vs-0", script)["states"]
-    assert "\n".join(told(STEPS, states)) == snapshot
+    assert "\n".join(told(STEPS | PLACES, states)) == snapshot
 
 
 TOOLS = """
@@ -105,6 +116,11 @@ BESIDE = {
     "a click on the menu": "one('#menu').click()",
     "a click within the list": "one('#side p, #side summary, #side ul').click()",
     "a click beside it": "one('main p').click()",
+    "a click on a link of it": """
+        one("#menu").click();
+        one("#side a").addEventListener("click", event => event.preventDefault());
+        one("#side a").click();
+    """,
     "the menu and escape": "one('#menu').click(); press('x', document.body); press('Escape', document.body)",
     "the sign of the search": "one('#find').click()",
     "letters": "await type('clock')",
@@ -115,6 +131,7 @@ BESIDE = {
     "all of a group": "all('#hits a').find(hit => hit.textContent.endsWith('▸')).click()",
     "nothing that is there": "await type('xyzzy')",
     "no letters": "await type(' ')",
+    "letters and a click beside them": "await type('zone'); one('main p').click()",
     "letters and escape": "await type('zone'); press('Escape')",
     "a key in the box": "box.blur(); press('/', box)",
     "a key with another": "press('/', document.body, { ctrlKey: true }); press('?', document.body, { altKey: true })",
@@ -124,8 +141,18 @@ BESIDE = {
     "a pointer over bytes": "over('mouseover', '.raw [data-field=\"2\"]')",
     "a pointer that leaves": "over('mouseleave', '.drawing')",
     "a copy": "one('main .copy').click()",
+    "a copy without a clipboard": """
+        navigator.clipboard.writeText = async () => { throw new Error("none"); };
+        document.execCommand = what => { clipboard = `${what} ${document.activeElement.value}`; };
+        one("main .copy").click();
+    """,
+    "two seconds": "await new Promise(done => setTimeout(done, 2000))",
     "the other theme": "one('#theme').click()",
     "the first theme": "one('#theme').click()",
+    "the theme of another page": """
+        localStorage.setItem("theme", "dark");
+        document.head.append(Object.assign(document.createElement("script"), { src: "../assets/theme.js" }));
+    """,
 }
 
 
@@ -137,7 +164,7 @@ def test_what_readers_see_beside_messages(folder: Path, snapshot: SnapshotAssert
         for (const step of [{functions(BESIDE)}]) {{
           await step();
           await soon();
-          const parts = all(".top, .drawing, .code, dialog").map(part => part.outerHTML);
+          const parts = all(".top, .drawing, .code, dialog[open]").map(part => part.outerHTML);
           const outer = [document.documentElement, document.body, one("#side")].map(part => part.className);
           const kept = [document.documentElement.dataset.theme, localStorage.getItem("theme")];
           const place = [...outer, ...kept, document.activeElement.id, box.value, clipboard].join("/");
