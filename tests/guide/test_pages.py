@@ -327,6 +327,52 @@ def test_all_that_the_search_knows(trains: Mapping[str, str], snapshot: Snapshot
     assert trains["assets/search.js"].replace("],", "],\n") == snapshot
 
 
+@pytest.fixture(scope="module")
+def towers(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
+    """The pages of what is published, long and of several folders: versions, documents and a start of its own."""
+    folder = tmp_path_factory.mktemp("towers")
+    fields = [field(f"F{number}", "int8", versions=f"{number}+") for number in range(13)]
+    names = [f"p{number}" for number in range(26)]
+    texts = {
+        "tall/ClockRequest.json": request(*fields, apiKey=0, validVersions="0-12"),
+        "tall/ClockResponse.json": response(field("Text", "bytes"), apiKey=0, validVersions="0-12"),
+        "guide/index.md": "# The `towers`\n\nAll of [them](api/clock.html).",
+        "guide/1-one.md": "# One\n\nA *chapter*.",
+        "guide/2-two.md": "# Two\n\n## Only\n",
+        "docs/README.md": f"# Docs\n\n## First: all\n\n{' '.join(f'[x]({name}.md)' for name in names)}",
+        "docs/rules/README.md": "# Rules\n\nThey `rule`.",
+        "docs/rules/K1.md": "# K1",
+        **{f"docs/{name}.md": f"# {name}" for name in names},
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    given = read_inputs(
+        loaded(folder),
+        [folder],
+        title="Towers",
+        package="",
+        docs=[folder / "docs"],
+        url="https://a.example/g/",
+        release="1.2",
+    )
+    return {one.path: one.text for one in emit_site(given)}
+
+
+@pytest.mark.parametrize("path", ["404.html", "index.html", "project/docs/p14.html", "project/docs/rules/K1.html"])
+def test_what_published_pages_have_around_and_in_them(
+    towers: Mapping[str, str], path: str, snapshot: SnapshotAssertion
+) -> None:
+    head = towers[path].partition("<body")[0]
+    assert "\n".join([*head.splitlines()[7:], *filter(None, Shown(towers[path], "body").lines)]) == snapshot
+
+
+def test_a_long_history_is_folded(towers: Mapping[str, str], snapshot: SnapshotAssertion) -> None:
+    section = re.findall(r'<section class="history">.*?</section>', towers["api/clock.html"], re.DOTALL)[0]
+    lines = filter(None, Shown(f"<main>{section}</main>", "main").lines)
+    assert "\n".join(line for line in lines if not line.startswith("dd")) == snapshot
+
+
 def test_which_pages_there_are(pages: Mapping[str, str]) -> None:
     assert sorted(pages) == PAGES
 
