@@ -15,7 +15,7 @@ from kwire.arrow.records import TIMESTAMP
 from kwire.errors import DecodeError, UnknownColumnError
 from kwire.records import Batch, Record, RecordsLimitError, encode_batch, encode_message_set, read_batches
 from kwire.records.layout import BATCH_HEADER, OVERHEAD
-from kwire.records.loops import MAX_OBJECTS
+from kwire.records.loops import HUGE, MAX_OBJECTS
 from tests.fuzz.columns import run_fields
 from tests.runtime.records.test_record_properties import logs
 from tests.runtime.records.test_record_reader import around, headers
@@ -92,6 +92,7 @@ def test_facts_of_batches_and_labels() -> None:
     data = batch_of(b"a", b"b", producer_id=7, producer_epoch=1, transactional=True, leader_epoch=3)
     table = read_records(data + batch_of(b"c", codec=4, control=True), position=100).table()
     assert table.schema.equals(RECORDS, check_metadata=True)
+    assert [str(column.type) for column in table.columns] == [str(field.type) for field in RECORDS]
     assert table.column("position").to_pylist() == [100, 100, 100 + len(data)]
     assert table.column("codec").combine_chunks().type == pa.dictionary(pa.int8(), pa.string())
     assert table.column("codec").to_pylist() == ["none", "none", "zstd"]
@@ -110,6 +111,15 @@ def test_a_time_of_the_broker_is_that_of_all_records(codec: int) -> None:
     records = [Record(timestamp=5), Record(timestamp=9)]
     data = encode_batch(records, timestamp_type="append", max_timestamp=77, codec=codec)
     assert [row[1] for row in rows_in(read_records(data).table())] == [77, 77]
+
+
+@pytest.mark.parametrize("far", [HUGE - 1, HUGE, -HUGE, 1 - HUGE])
+def test_numbers_near_the_ends_of_an_int64_are_read_too(far: int) -> None:
+    appended: dict[str, Any] = {"base_timestamp": 0, "timestamp_type": "append", "max_timestamp": far}
+    for settings, time in (({"base_offset": far}, 5), ({"base_timestamp": far}, far), (appended, 5)):
+        data = encode_batch([Record(b"k", timestamp=time), Record(b"l", timestamp=time + 1)], **settings)
+        assert RecordBuilder().take(next(read_batches(data)), data) is (abs(far) < HUGE)
+        check(data)
 
 
 @pytest.mark.parametrize("name", RECORDS.names)
@@ -328,10 +338,24 @@ def test_batches_from_several_sources() -> None:
         (batch,) = read_batches(data)
         builder.add(batch, data)
     builder.add_records(batch, [Record(None, b"d")])
-    assert builder.rows == 4
+    assert (builder.rows, builder.ready) == (4, False)
     builder.flush()
     (made,) = iter(builder.pop, None)
     assert made.column("value").to_pylist() == [b"a", b"b", b"c", b"d"]
+
+
+def test_the_records_of_a_batch_can_be_taken_in_parts() -> None:
+    """Nothing is added of a part with a record that is not there."""
+    records = [Record(b"a", None, (("h", None),), 5, 3), Record(None, b"v", (), 9, 7), Record(b"c", b"", (), 6, 8)]
+    (batch,) = read_batches(encode_batch(records, codec=4, producer_id=5))
+    payload, builder = batch.payload(), RecordBuilder()
+    end = builder.take_some(batch, payload, 0, 1)
+    assert end == 1 + (payload[0] >> 1)
+    assert builder.take_some(batch, payload, end, 3) == -1
+    assert builder.take_some(batch, payload, end, 2) == len(payload)
+    assert builder.rows == 3
+    builder.flush()
+    assert rows_in(pa.Table.from_batches(iter(builder.pop, None))) == rows_of(batch)
 
 
 def test_columns_become_a_batch() -> None:

@@ -343,7 +343,18 @@ def test_large_frames_of_many_values_are_not_decoded(monkeypatch: pytest.MonkeyP
     """Compiled or not."""
     monkeypatch.setattr(large._Counting, "left", 4)
     found = ARROW["MetadataResponse"].decode([METADATA.encode(12)], 12, max_decoded=10)
-    assert "too many values to decode" in str(found.errors[0])
+    data = METADATA.encode(12)
+    error = found.errors[0]
+    assert error.reason == f"{len(data)} bytes contain too many values to decode: increase maxDecoded"
+    assert (error.message_name, error.version, error.data) == ("MetadataResponse", 12, data)
+
+
+@pytest.mark.parametrize("most", [6, 7])
+def test_messages_with_too_many_columns_are_decoded_into_objects(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    monkeypatch.setattr("kwire.columns.program.MAX_COLUMNS", most)
+    columns = Columns(HeartbeatRequest).select("group_id", "generation_id", "member_id", "group_instance_id")
+    assert (columns._reader(4) is None) is (most == 6)
+    assert columns.decode(beats("a"), 4).array.equals(columns.array([HeartbeatRequest(group_id="a")], 4))
 
 
 def test_interpreted_programs_are_for_selected_columns(monkeypatch: pytest.MonkeyPatch) -> None:

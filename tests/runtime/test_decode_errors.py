@@ -143,6 +143,17 @@ def test_data_may_be_any_bytes(kind: Any) -> None:
     assert (error.data, type(error.data)) == (data[:30], bytes)
 
 
+def test_a_version_is_a_whole_number_and_data_are_bytes() -> None:
+    one: Any = True
+    assert HeartbeatRequest().encode(one) == HeartbeatRequest().encode(1)
+    assert HeartbeatRequest.decode(HeartbeatRequest().encode(1), one) == HeartbeatRequest()
+    for read in (HeartbeatRequest.decode, HeartbeatRequest.decode_from):
+        with pytest.raises(TypeError, match="data must be bytes, bytearray or memoryview, not str"):
+            read("text", 4)  # type: ignore[operator]
+        with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+            read(b"", "4")  # type: ignore[operator]
+
+
 def test_a_slice_of_a_view() -> None:
     data = FETCHED.encode(13)
     assert FetchResponse.decode(memoryview(b"xx" + data + b"yy")[2:-2], 13) == FETCHED

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwire import DecodeError
+from kwire import DecodeError, EncodeError
 from kwire.frames import MAX_FRAME, FrameReader, frame
 
 PAYLOADS = st.lists(st.binary(max_size=40) | st.sampled_from([b"", b"\0" * 300, b"\xff" * 4]), max_size=6)
@@ -16,6 +16,9 @@ def test_a_frame() -> None:
     assert frame(b"") == bytes(4)
     assert frame(b"abc") == b"\0\0\0\3abc"
     assert frame(b"x" * 300)[:4] == b"\0\0\1\x2c"
+    assert frame(type("Most", (bytes,), {"__len__": lambda self: 2**31 - 1})())[:4] == b"\x7f\xff\xff\xff"
+    with pytest.raises(EncodeError, match="a payload of 2147483648 bytes is too long"):
+        frame(type("More", (bytes,), {"__len__": lambda self: 2**31})())
 
 
 @given(PAYLOADS, st.data())

@@ -95,6 +95,7 @@ def test_look_ups_by_message_are_mappings_of_current_names(name: str) -> None:
     assert len(lookup) == len(MODULES)
     assert "Fetch" not in lookup
     assert lookup.get("Fetch") is None
+    assert repr(lookup) == f"<{type(lookup).__name__} of kwire_kafka: {len(MODULES)} messages>"
     for old, new in ALIASES.items():
         assert old in lookup
         assert old not in list(lookup)

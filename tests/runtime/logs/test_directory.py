@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from kwire.compression import DecompressionLimitError
 from kwire.errors import DecodeError
-from kwire.logs import Checkpoint, internal_records, read_producer_snapshot, scan
+from kwire.logs import Checkpoint, committed_offsets, internal_records, read_producer_snapshot, scan
+from kwire.policy import LIKE_KAFKA
 from kwire.records import ChecksumError, CorruptRecordError, Record, encode_batch, encode_control
 from kwire_kafka import PROTOCOL
 from kwire_kafka.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
@@ -124,6 +126,25 @@ def test_decompression_is_bounded(partition: Path) -> None:
     assert [type(error) for error in errors] == [DecompressionLimitError]
 
 
+def test_checksums_and_the_policy_are_those_of_the_caller(partition: Path) -> None:
+    """For batches and for the messages in them."""
+    one = commit(4)
+    one.value = (one.value or b"") + b"more"
+    data = encode_batch([one])
+    (partition / f"{4:020}.log").write_bytes(data[:20] + bytes([data[20] ^ 1]) + data[21:])
+    (strict,) = internal_records(PROTOCOL, partition / f"{4:020}.log", verify=False)
+    assert "4 trailing bytes" in (strict.record.reason or "")
+    (lenient,) = internal_records(PROTOCOL, partition / f"{4:020}.log", verify=False, policy=LIKE_KAFKA)
+    assert lenient.record.value == OffsetCommitValue(offset=4)
+    settings: dict[str, Any] = {"verify": False, "policy": LIKE_KAFKA}
+    assert [one.offset for one in committed_offsets(PROTOCOL, partition, **settings).values()] == [4]
+    errors: list[DecodeError] = []
+    assert [one.offset for one in committed_offsets(PROTOCOL, partition, errors=errors).values()] == [2]
+    assert [type(error) for error in errors] == [ChecksumError]
+    with pytest.raises(ChecksumError):
+        committed_offsets(PROTOCOL, partition)
+
+
 def test_one_file_may_be_given(partition: Path) -> None:
     rows = list(internal_records(PROTOCOL, partition / f"{4:020}.log"))
     assert [row.offset for row in rows] == [4]
@@ -197,8 +218,11 @@ def test_a_snapshot_without_producers(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_snapshot_is_an_error(tmp_path: Path, data: bytes, reason: str) -> None:
-    with pytest.raises(DecodeError, match=reason):
+    with pytest.raises(DecodeError, match=reason) as caught:
         read_producer_snapshot(PROTOCOL, snapshot(tmp_path, data))
+    assert caught.value.data == data
+    if "checksum" in reason:
+        assert str(caught.value) == f"ProducerSnapshot v1, field crc, byte 2 of 10: {reason}"
 
 
 def test_the_checksum_of_a_snapshot_can_be_left_alone(tmp_path: Path) -> None:

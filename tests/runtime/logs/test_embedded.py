@@ -100,6 +100,13 @@ def test_what_cannot_be_read_says_why() -> None:
     assert found.message is None
     assert found.reason is not None
     assert found.reason.startswith("ConsumerProtocolSubscription v1, field topics, byte 2 of 3: ")
+    raw = prefixed(ConsumerProtocolSubscription(user_data=b"\0\0\0\1"), 3)
+    protocols = [join_group.JoinGroupRequestProtocol(name=name, metadata=raw) for name in ("range", "sticky")]
+    *_, user_data = embedded(PROTOCOL, join_group.JoinGroupRequest(protocol_type="consumer", protocols=protocols))
+    assert (user_data.path, user_data.raw) == ("protocols[1].metadata.user_data", b"\0\0\0\1")
+    assert (user_data.version, user_data.message) == (None, None)
+    assert repr(user_data) == f"<protocols[1].metadata.user_data: {user_data.reason}>"
+    assert str(user_data.reason).startswith("StickyAssignorUserData v0, field previous_assignment, byte 0 of 4: ")
 
 
 def test_classic_members_of_new_groups() -> None:

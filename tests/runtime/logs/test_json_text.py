@@ -123,6 +123,7 @@ def test_secrets_are_hidden_and_all_else_stays(data: bytes, clean: bytes) -> Non
     assert redacted_json(data, of_words) == clean
     assert repr(JsonText(data, of_words)) == clean.decode()
     assert redacted_json(data, None) == data
+    assert redacted_json(data[1:], None) == data[1:]  # which is no JSON
 
 
 @given(VALUES)

@@ -87,7 +87,7 @@ def first_offsets(segment: LogSegment, **options: int) -> list[int]:
 
 def test_a_segment_is_known_by_its_name(segment: LogSegment) -> None:
     assert (segment.topic, segment.partition, segment.base_offset, segment.state) == ("orders", 3, BASE, "")
-    assert segment.size == sum(map(len, batches(20)))
+    assert (segment.size, repr(segment)) == (sum(map(len, batches(20))), f"LogSegment({str(segment.path)!r})")
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,8 @@ def test_a_size_that_the_file_could_hold_but_no_batch_has(
     segment.path.write_bytes(data)
     with pytest.raises(CorruptRecordError, match="the batch size is 2500: expected 14 to 1988") as caught:
         list(segment.batches())
-    assert caught.value.position == start
+    assert (caught.value.position, caught.value.offset, caught.value.path) == (start, start + 8, "size")
+    assert caught.value.data == data[start : start + len(batch_at(BASE))]
 
 
 def damaged(segment: LogSegment, number: int, place: int, value: bytes) -> int:

@@ -72,7 +72,13 @@ def test_records_are_read_alike(records: list[Record], whole: bool, data: st.Dat
 
 NUMBERS = [b"\0", b"\1", b"\2", b"\3", b"\x7e", b"\x7f"]
 NUMBERS += [bytes([first, *[128] * more, last]) for more in range(5) for first in (128, 129, 130) for last in (0, 1)]
-NUMBERS += [b"\xfe\xff\xff\xff\x0f", b"\xff\xff\xff\xff\x0f", b"\xff" * 9 + b"\1", b"\x80" * 10 + b"\1"]
+NUMBERS += [
+    b"\xfe\xff\xff\xff\x0f",
+    b"\xfe\xff\xff\xff\x1f",
+    b"\xff\xff\xff\xff\x0f",
+    b"\xff" * 9 + b"\1",
+    b"\x80" * 10 + b"\1",
+]
 """Varints at the limits of one, two and more bytes: even ones are positive, odd ones negative; some are longer than
 they need be, or than they may be."""
 
@@ -174,6 +180,8 @@ def test_fields_are_copied_when_one_of_them_is_asked_for() -> None:
         first, second = read()
         setattr(first, name, "other")
         assert fields(first) == (*whole[0][:place], "other", *whole[0][place + 1 :])
+    WRITING.write_records(out := WRITING.new_buffer(), read(), 7, 5)
+    assert bytes(WRITING.view(out)) == data
     one, other = read()
     assert one == read()[0] == LOOPS.Record(*whole[0])
     assert one != other

@@ -69,7 +69,7 @@ def test_every_message_is_a_batch_of_one_record(magic: int) -> None:
     assert second.records() == [Record(None, None, (), 0 if magic else -1, 13)]
     assert b"".join(batch.encode() for batch in (first, second)) == data
     assert encode_message_set([*first, *second], magic=magic) == data
-    assert first.payload() == b"v"
+    assert (first.payload(), second.payload()) == (b"v", b"")
 
 
 def test_append_time_of_a_plain_message() -> None:

@@ -197,6 +197,11 @@ def test_a_distance_that_overflows_is_refused_where_it_is() -> None:
     base = -(2**62) + 2
     with pytest.raises(EncodeError, match=r"records\[1\]\.offset.*distance from the base offset"):
         encode_batch([Record(), Record(offset=base + 2**63)], base_offset=base, last_offset=base + 1)
+    builder = BatchBuilder(base_offset=7)
+    with pytest.raises(EncodeError, match=r"records\[0\]\.offset.*distance from the base offset: 2147483648 is not"):
+        builder.append(offset=7 + 2**31)
+    builder.append(offset=7 + 2**31 - 1)
+    assert [record.offset for record in only(builder.build())] == [7 + 2**31 - 1]
 
 
 def test_what_is_not_given_comes_from_the_records() -> None:
@@ -224,7 +229,8 @@ def test_the_sequence_starts_again_at_zero(first: int, numbers: list[int]) -> No
 
 def test_all_kinds_of_input_and_a_position() -> None:
     data = encode_batch([Record(b"k", b"v", offset=3)])
-    for given in (data, bytearray(data), memoryview(data), memoryview(b"xx" + data)[2:]):
+    others = [array("b", data), memoryview(data).cast("B", (1, len(data)))]
+    for given in (data, bytearray(data), memoryview(data), memoryview(b"xx" + data)[2:], *others):
         assert only(given).records() == [Record(b"k", b"v", offset=3)]  # type: ignore[arg-type]
     reader = read_batches(data + data, position=1000)
     assert [batch.position for batch in reader] == [1000, 1000 + len(data)]

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Callable
 from struct import pack
 from typing import Any
+from zlib import crc32
 
 import pytest
 from crc32c import crc32c
@@ -100,6 +101,7 @@ def test_trap_44_the_magic_is_0_1_or_2(data: bytes) -> None:
         with pytest.raises(UnknownMagicError) as caught:
             list(read_batches(bad, verify=False, position=500))
         assert (caught.value.position, caught.value.offset, caught.value.path) == (500, 516, "magic")
+        assert caught.value.data == bad[: next(read_batches(data)).size]
 
 
 @each_format
@@ -131,7 +133,11 @@ def test_a_wrong_checksum(data: bytes) -> None:
     assert error.position is not None
     assert error.data == bad[error.position - 100 :]
     assert error.offset == error.position + (17 if data[16] == 2 else 12)
-    assert error.reason.startswith("the stored checksum is ")
+    place, covered = (17, crc32c(error.data[21:])) if data[16] == 2 else (12, crc32(error.data[16:]))
+    stored = error.data[place : place + 4].hex()
+    assert error.reason == f"the stored checksum is {stored}, but the computed checksum is {covered:08x}"
+    assert (error.path, error.version) == ("crc", data[16])
+    assert error.message_name == ("RecordBatch" if data[16] == 2 else "MessageSet")
     assert len(list(read_batches(bad, verify=False))) == len(list(read_batches(data)))
 
 
@@ -162,11 +168,14 @@ def test_a_size_that_is_less_than_the_header(magic: int, least: int) -> None:
     good = encode_batch(RECORDS)
     for size in range(14, least):
         bad = pack(">qiIB", 0, size, 0, magic) + bytes(size - 5)
-        reader = read_batches(bad + good, skip=True)
-        assert [batch.position for batch in reader] == [12 + size]
+        reader = read_batches(good + bad + good, position=50, skip=True)
+        place = 50 + len(good)
+        assert [batch.position for batch in reader] == [50, place + 12 + size]
         (error,) = reader.errors
         assert isinstance(error, CorruptRecordError)
         assert (error.reason, error.data) == (f"the batch size is {size}: expected at least {least}", bad)
+        assert (error.position, error.offset, error.path, error.version) == (place, place + 8, "size", magic)
+        assert error.message_name == ("RecordBatch" if magic == 2 else "MessageSet")
 
 
 def test_a_bad_batch_can_be_skipped() -> None:
@@ -252,6 +261,7 @@ def record(body: bytes, size: int | None = None) -> bytes:
             9,
             "expected 1 more bytes, but only 0 are left",
         ),
+        (record(b"\0\0\0\1\1\4\0\0\0\4"), 1, "records[0].headers[1].value", 10, "length 2, but 0 bytes are left"),
         (record(b"\0\x80"), 1, "records[0].timestamp", 3, "expected 1 more bytes, but only 0 are left"),
         (b"\xfe\xff\xff\xff\x0f\0", 1, "records[0].length", 0, "length 2147483647, but 1 bytes are left"),
         (b"\x80\x80\x80\x80\x80\0", 1, "records[0].length", 0, "this varint has more than 5 bytes"),
@@ -305,6 +315,26 @@ def test_offsets_of_errors_count_from_the_start_of_the_input() -> None:
         second.records()
     assert caught.value.position == second.position == 10_000 + first.size
     assert caught.value.offset == second.position + 61
+
+
+@pytest.mark.parametrize("magic", [1, 2])
+def test_the_error_of_a_decompression_is_that_of_its_batch(magic: int) -> None:
+    """The byte is that within the stream, which begins after the header."""
+    first = encode_batch(RECORDS)
+    if magic == 2:
+        data = around(compress(1, SMALLEST)[:-3], codec=1)
+    else:
+        good = encode_message_set([Record(b"k", timestamp=5)], codec=1)[:-3]
+        data = good[:8] + pack(">i", len(good) - 12) + good[12:30] + pack(">i", len(good) - 34) + good[34:]
+    *_, batch = read_batches(first + data, position=100, verify=False)
+    for read in (batch.records, lambda: list(batch), batch.payload):
+        with pytest.raises(CompressionError) as caught:
+            read()
+        error = caught.value
+        assert (error.reason, error.path, error.version) == ("the stream is truncated", "records", magic)
+        assert error.message_name == ("RecordBatch" if magic == 2 else "MessageSet")
+        place = 100 + len(first)
+        assert (error.position, error.offset, error.data) == (place, place + len(data), data)
 
 
 def test_iterating_gives_the_records_that_precede_a_bad_one() -> None:
