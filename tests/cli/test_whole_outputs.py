@@ -106,6 +106,19 @@ CASES: Mapping[str, tuple[str, str]] = {
     "no files": ("messy", "check nowhere.json absent"),
     "no files, for programs": ("messy", "check nowhere.json absent --format json ; check absent --format github"),
     "a file twice, and a folder": ("notes", "check defs/B.krm defs ./defs/B.krm --format short"),
+    "wrong usage": (
+        "notes", "dump defs --format json --stage syntax ; convert defs --to json --dialect franz-go --out out ;"
+        " convert defs --to krammar --out other.toml/out ; check defs --guide-url ftp://clock ; merge defs --release"
+        " 1.x ; diff defs defs --layouts --format junit ; generate defs --package 9 ; new a_ ; new é ; new a --ci"
+        " github --templates ; new a other.toml/a ; fmt - defs ; diff git:HEAD release:1.0 ; diff other.toml!a defs"
+    ),
+    "wrong options of templates": (
+        "notes", "emit pydantic defs/B.krm -q --out out --set package ; emit pydantic defs/B.krm -q --out out"
+        " --format-with .py= ; emit pydantic defs/B.krm -q --out out --only Nobody:1"
+    ),
+    "new templates, and a workflow for a protocol that is there": (
+        "notes", "new bell --templates ; new bell --templates ; new clock . --ci github ; new clock . --ci github"
+    ),
 }  # fmt: skip
 
 
