@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import tarfile
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
 
+from kwire import __version__
+from tools import release
 from tools.release import VERSION_FILE, notes, prepare, site
 
 ROOT = Path(__file__).parents[1]
@@ -72,3 +75,96 @@ def test_sites_of_releases_are_folders_of_the_newest_and_listed_newest_first(tmp
     assert links == ["0.10.0/index.html", "0.9.1/index.html", "0.2.0/index.html"]
     with pytest.raises(ValueError, match="expected the name"):
         site(root, [tmp_path / "kwire-site-..tar.gz"])
+
+
+def test_a_rehearsal_step_by_step(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everything happens in a clone, and both artifacts are tried on both Pythons."""
+    (tree / "CHANGELOG.md").write_text("## Unreleased\n\n- First.\n")
+    build, steps = tree / "build" / "release", list[str]()
+    (build / "left").mkdir(parents=True)
+
+    def run(folder: Path, *command: str) -> str:
+        words = [word for word in command if word != release.TRIAL]
+        shown = " ".join(word.removeprefix(f"{tree}/") for word in words).replace(sys.executable, "python")
+        steps.append(f"{folder.relative_to(tree).as_posix()}: {shown.replace(str(tree), 'ROOT')}")
+        if "clone" in command:
+            assert not build.exists()
+            shutil.copytree(tree, tree / "build" / "release" / "clone", ignore=shutil.ignore_patterns("build"))
+        elif "venv" in command:
+            Path(command[-1]).mkdir()
+        elif release.TRIAL in command:
+            return "9.0.0\n"
+        return "kwire 9.0.0 (interpreted)\n" if command[0].endswith("kwire") else f"The {command[0]}\n"
+
+    monkeypatch.setattr(release, "ROOT", tree)
+    monkeypatch.setattr(release, "FOLDER", build)
+    monkeypatch.setattr(release, "_run", run)
+    release.rehearse("9.0.0", ["python3.11", "python3.14"])
+    here, trials, told = "build/release", list[str](), list[str]()
+    for number, python in enumerate(("python3.11", "python3.14")):
+        for artifact, kind in (("kwire-9.0.0-py3-none-any.whl", "whl"), ("kwire-9.0.0.tar.gz", "gz")):
+            venv = f"{here}/venv-{number}-{kind}"
+            trials += [
+                f"{here}: {python} -m venv {venv}",
+                f"{here}: {venv}/bin/python -m pip install --quiet {here}/dist/{artifact}[compiler]",
+                f"{venv}/work: {venv}/bin/python -c",
+                *(f"{venv}/work: {venv}/bin/kwire {words}" for words in ("--version", "describe FetchRequest")),
+                *(f"{venv}/work: {venv}/bin/kwirec {words}" for words in ("new acme", "check acme")),
+                f"{venv}/work: {python} --version",
+            ]
+            told.append(f"The {python}: {artifact} works\n")
+    git = f"{here}/clone: git -c user.name=rehearsal -c user.email=rehearsal@localhost"
+    assert steps == [
+        f".: git clone --quiet ROOT {here}/clone",
+        f"{git} commit --quiet --all --allow-empty --message Release 9.0.0",
+        f"{git} tag --annotate v9.0.0 --message Release 9.0.0",
+        f"{here}/clone: python -m build --no-isolation --outdir {here}/dist .",
+        *trials,
+    ]
+    assert (build / "notes.md").read_text() == "- First.\n"
+    assert "## Unreleased" in (tree / "CHANGELOG.md").read_text()
+    told.append(f"kwire 9.0.0: 2 Pythons; notes in {build / 'notes.md'}\n")
+    assert capsys.readouterr().out == "".join(told)
+    exec(release.TRIAL, {})
+    assert capsys.readouterr().out == f"{__version__}\n"
+
+
+def test_a_step_that_fails_ends_the_rehearsal_with_what_it_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps do not see the packages of this tree."""
+    monkeypatch.setenv("PYTHONPATH", "here")
+    monkeypatch.setenv("VIRTUAL_ENV", "there")
+    monkeypatch.setenv("OTHER", "kept")
+    script = "import os, sys; print(os.getcwd(), *map(os.environ.get, ('PYTHONPATH', 'VIRTUAL_ENV', 'OTHER')))"
+    assert release._run(tmp_path, sys.executable, "-c", script) == f"{tmp_path} None None kept\n"
+    script = "import sys; print('out'); sys.exit('err')"
+    with pytest.raises(SystemExit) as ended:
+        release._run(tmp_path, sys.executable, "-c", script)
+    assert ended.value.code == f"{sys.executable} -c {script} failed in {tmp_path}:\nout\nerr\n"
+
+
+def test_what_each_action_does(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done: list[tuple[object, ...]] = []
+    for name in ("prepare", "rehearse", "site"):
+        monkeypatch.setattr(release, name, lambda *given, name=name: done.append((name, *given)))
+    monkeypatch.setattr(release, "ROOT", tree)
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "python3.12" else f"/usr/bin/{name}")
+    (tree / "CHANGELOG.md").write_text("## 1.0.0\n\n- First.\n")
+    monkeypatch.setenv("PYTHONS", "")
+    for command in ("prepare 9.0.0", "notes 1.0.0", "site new a.tar.gz b.tar.gz", "rehearse 9.0.0"):
+        monkeypatch.setattr(sys, "argv", ["release", *command.split()])
+        release.main()
+    monkeypatch.setenv("PYTHONS", "python4 python5")
+    release.main()
+    assert done == [
+        ("prepare", tree, "9.0.0", datetime.now(UTC).date()),
+        ("site", Path("new"), [Path("a.tar.gz"), Path("b.tar.gz")]),
+        ("rehearse", "9.0.0", ["python3.11", "python3.13", "python3.14"]),
+        ("rehearse", "9.0.0", ["python4", "python5"]),
+    ]
+    assert capsys.readouterr().out == "- First.\n"
