@@ -121,8 +121,9 @@ def tls_context(
     """
     for path in (ca, certificate, key):
         _check_pem(path)
+    ascii_text = ca_text and ca_text.encode("ascii", "replace").decode()  # comments may contain other characters
     try:
-        context = ssl.create_default_context(cafile=ca, cadata=ca_text)
+        context = ssl.create_default_context(cafile=ca, cadata=ascii_text)
         context.check_hostname = check_hostname
         if certificate is not None:
             context.load_cert_chain(certificate, key, key_password or "")  # with None, OpenSSL would prompt

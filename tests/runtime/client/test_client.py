@@ -49,6 +49,7 @@ from kwire_kafka import (
     ApiVersionsResponse,
     MetadataRequest,
     MetadataResponse,
+    OffsetFetchRequest,
     ProduceRequest,
     ProduceResponse,
     SaslAuthenticateResponse,
@@ -56,6 +57,7 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.api_versions import ApiVersion, FinalizedFeatureKey
 from kwire_kafka.api.metadata import MetadataResponseBroker
+from kwire_kafka.api.offset_fetch import OffsetFetchRequestGroup, OffsetFetchRequestTopics
 from kwire_kafka.api.produce import TopicProduceData
 from kwire_kafka.releases import RELEASES
 from tests.runtime.client.loopback import (
@@ -140,6 +142,20 @@ def test_calls_at_once_take_turns() -> None:
 
     with Loopback() as broker:
         assert [response.version for response in talk(broker.port, many)] == [1, 5, 9]
+
+
+def test_a_client_that_is_closed_leaves_at_once() -> None:
+    async def closed(port: int) -> bool:
+        client = await connect(HOST, port, PROTOCOL)
+        assert not broker.left.is_set()
+        await client.close()
+        await client.close()
+        with pytest.raises(BrokerError, match="the connection is closed"):
+            await client.call(MetadataRequest())
+        return await asyncio.to_thread(broker.left.wait, 5)
+
+    with Loopback() as broker:
+        assert asyncio.run(closed(broker.port))
 
 
 def test_a_call_that_is_given_up_closes_the_connection() -> None:
@@ -427,6 +443,8 @@ ALERT = ssl.SSLError(1, "[SSL: TLSV1_ALERT_UNKNOWN_CA] tlsv1 alert unknown ca (_
 ALERT.reason = "TLSV1_ALERT_UNKNOWN_CA"
 PLAIN_TEXT = ssl.SSLError(1, "[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1)")
 PLAIN_TEXT.reason = "WRONG_VERSION_NUMBER"
+UNNAMED = ssl.SSLError(1, "odd")
+UNNAMED.reason = None  # type: ignore[assignment]
 UNTRUSTED = ssl.SSLCertVerificationError(1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1)")
 UNTRUSTED.verify_message = "self-signed certificate"
 
@@ -439,6 +457,8 @@ UNTRUSTED.verify_message = "self-signed certificate"
         (PLAIN_TEXT, True, "does not speak TLS: is this a plaintext port?"),
         (ConnectionResetError(104, "reset"), True, "does not speak TLS: is this a plaintext port?"),
         (ConnectionResetError(104, "reset"), False, "closed the connection"),
+        (UNNAMED, True, "does not speak TLS: is this a plaintext port?"),
+        (UNNAMED, False, "odd"),
         (ConnectionRefusedError(), True, "connection refused: nothing listens on this port"),
         (TimeoutError(), True, "no answer within 1.5 s"),
         (OSError(113, "No route to host"), False, "No route to host"),
@@ -448,6 +468,11 @@ UNTRUSTED.verify_message = "self-signed certificate"
         (DecodeError("a frame of 9 bytes", message_name="frame"), False, "does not speak Kafka: a frame of 9 bytes"),
         (
             DecodeError("too large", message_name="frame", data=(300 << 20).to_bytes(4, "big")),
+            False,
+            "answers with too large: raise --max-response, or in Python max_response",
+        ),
+        (
+            DecodeError("too large", message_name="frame", data=(1 << 20).to_bytes(4, "big") + b"its start"),
             False,
             "answers with too large: raise --max-response, or in Python max_response",
         ),
@@ -812,8 +837,11 @@ def test_a_token_is_read_at_each_login(tmp_path: Path) -> None:
             file.write_text(text)
             with pytest.raises(ValueError, match="the OAUTHBEARER token is empty or contains invalid characters"):
                 talk(broker.port, security=security)
+        file.write_bytes(b"\xff")
+        with pytest.raises(ValueError, match=r"the token file cannot be read: .*utf-8"):
+            talk(broker.port, security=security)
         file.unlink()
-        with pytest.raises(ValueError, match="the token file cannot be read"):
+        with pytest.raises(ValueError, match=r"the token file cannot be read: .*No such file"):
             talk(broker.port, security=security)
 
 
@@ -864,6 +892,14 @@ def test_the_fields_that_versions_of_requests_replace() -> None:
         "UpdateMetadataRequest 1: UpdateMetadataBroker.v0_host → endpoints",
         "UpdateMetadataRequest 1: UpdateMetadataBroker.v0_port → endpoints",
     ]
+
+
+def test_an_array_that_is_null_has_no_value_that_is_dropped() -> None:
+    group = OffsetFetchRequestGroup(topics=None)
+    check_replaced(OffsetFetchRequest(groups=[group]), 10)
+    group.topics = [OffsetFetchRequestTopics(name="t")]
+    with pytest.raises(EncodeError, match=r"field groups\[0\].topics\[0\].name: version 10 drops"):
+        check_replaced(OffsetFetchRequest(groups=[group]), 10)
 
 
 class Inner(Struct):

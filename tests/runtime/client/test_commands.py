@@ -8,12 +8,14 @@ import os
 import re
 import socket
 import ssl
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
 
+from kwire import is_native
 from kwire.client import Sasl, Security, parse_address
 from kwire.client.files import MAX_FILE
 from kwire.command import group
@@ -21,15 +23,19 @@ from kwire.command.broker import _text, as_json
 from kwire.command.connecting import connecting, security
 from kwire.command.options import Options, put_json
 from kwire.frames import frame
+from kwire.records import Record, encode_batch
 from kwire.releases import ApiFit, BrokerAnswer, BrokerFit, Feature, Node
+from kwire.trace import RecordsBudget
 from kwire_kafka import (
     ApiVersionsResponse,
     CreateDelegationTokenResponse,
     CreateTopicsRequest,
     CreateTopicsResponse,
+    FetchResponse,
     MetadataResponse,
 )
 from kwire_kafka.api.api_versions import FinalizedFeatureKey, SupportedFeatureKey
+from kwire_kafka.api.fetch import FetchableTopicResponse, PartitionData
 from kwire_kafka.api.metadata import MetadataResponseBroker, MetadataResponseTopic
 from tests.runtime.client.loopback import HOST, MECHANISMS, USERS, HttpServer, Loopback, Other, standard
 from tests.support.certificates import Certificates
@@ -78,6 +84,14 @@ def test_a_broker_without_a_cluster_id_has_no_line_of_it(run: Any) -> None:
         result = run("broker", broker.address)
     assert result.code == 0
     assert not re.search("^cluster|None", result.out, re.MULTILINE)
+
+
+def test_the_version_is_printed_and_not_while_a_shell_completes(run: Any) -> None:
+    kind = "native" if is_native() else "interpreted"
+    assert run("--version") == (0, f"kwire {version('kwire')} ({kind})\n", "")
+    with group.make_context("kwire", ["--version"], resilient_parsing=True):
+        pass
+    assert run("describe", "HeartbeatRequest").out.startswith("HeartbeatRequest: ")
 
 
 def test_a_command_is_needed(run: Any) -> None:
@@ -279,6 +293,17 @@ def test_secrets_are_hidden_unless_they_are_asked_for(run: Any) -> None:
         assert json.loads(run(*call, "--secrets", "show").out)["hmac"] == "aG1hYyE="
         assert b"hmac!".hex() not in run(*call, "--trace").out
         assert b"hmac!".hex() in run(*call, "--trace", "--secrets", "show").out
+
+
+def test_records_in_a_tree_are_read_within_one_limit(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = encode_batch([Record(b"k", b"v")], codec=1)
+    topic = FetchableTopicResponse(topic="t", partitions=[PartitionData(records=packed)] * 2)
+    with Loopback({"Fetch": lambda request: FetchResponse(responses=[topic])}) as broker:
+        call = ("call", broker.address, "Fetch", "--version", 12, "--trace")
+        assert run(*call).out.count("key 'k', value 'v'") == 2
+        size = len(encode_batch([Record(b"k", b"v")])) - 61  # of one batch without its header
+        monkeypatch.setattr("kwire.command.call.RecordsBudget", lambda: RecordsBudget(size=size))
+        assert run(*call).out.count("key 'k', value 'v'") == 1
 
 
 @pytest.mark.parametrize("trace", [(), ("--trace",)], ids=["json", "tree"])
@@ -656,6 +681,8 @@ def test_all_that_is_printed_of_a_broker(monkeypatch: pytest.MonkeyPatch) -> Non
         "Fetch                    1  4         more 4; unstable 5-6; refused 0, 2-3",
         "OffsetForLeaderEpoch  1000  none      lacks 0",
     ]
+    long = BrokerAnswer(name="b:1", apis={}, nodes=(Node(1, "h" * 300, 9092, None),))
+    assert list(_text(long, FIT))[2] == f"nodes       1 at {'h' * 194}…"
     one = BrokerFit(("1.0",), "", True, FIT.apis[:1])
     assert list(_text(BrokerAnswer(name="b:1", apis={}), one)) == [
         "b:1 fits Kafka 1.0",

@@ -86,7 +86,7 @@ def test_a_login_with_a_token() -> None:
     settings = LOGIN | {
         "sasl.mechanism": "OAUTHBEARER",
         "sasl.oauthbearer.token.endpoint.url": "file:///run/my%20token",
-        "sasl.jaas.config": "x.OAuthBearerLoginModule required extension_logicalCluster='c1';",
+        "sasl.jaas.config": "x.OAuthBearerLoginModule required extension_logicalCluster='c1' scope=s;",
     }
     sasl = Security.from_properties(settings).sasl
     assert sasl is not None
@@ -114,6 +114,7 @@ def test_a_login_with_a_token() -> None:
         ({"security.protocol": "SSL", "ssl.keystore.type": "PKCS12"}, "ssl.keystore.type is PKCS12: only PEM"),
         ({"security.protocol": "SSL", "ssl.truststore.location": "/no/ca.pem"}, "/no/ca.pem cannot be read: No such"),
         ({"security.protocol": "SSL", "ssl.truststore.certificates": "nothing"}, "no PEM certificates"),
+        ({"security.protocol": "SSL", "ssl.truststore.certificates": "n\u00f6"}, "no PEM certificates"),
     ],
 )
 def test_settings_that_are_refused(settings: dict[str, str], reason: str) -> None:
@@ -147,14 +148,15 @@ def test_files_have_a_limit(tmp_path: Path) -> None:
 def test_certificates_in_files_and_in_the_properties(certificates: Certificates) -> None:
     files = {
         "security.protocol": "SSL",
-        "ssl.truststore.type": "PEM",
+        "ssl.truststore.type": "pem",
+        "ssl.endpoint.identification.algorithm": "HTTPS",
         "ssl.truststore.location": str(certificates.ca),
         "ssl.keystore.location": str(certificates.client),
     }
     key, _, chain = certificates.client.read_text().partition("-----BEGIN CERTIFICATE")
     texts = {
         "security.protocol": "SSL",
-        "ssl.truststore.certificates": certificates.ca.read_text(),
+        "ssl.truststore.certificates": f"# T\u00dcB\u0130TAK\n{certificates.ca.read_text()}",
         "ssl.keystore.key": certificates.encrypted_key.read_text(),
         "ssl.keystore.certificate.chain": f"-----BEGIN CERTIFICATE{chain}",
         "ssl.key.password": KEY_PASSWORD,
@@ -172,6 +174,10 @@ def test_certificates_in_files_and_in_the_properties(certificates: Certificates)
 
 
 def test_a_key_with_a_password_is_not_asked_for_at_the_terminal(certificates: Certificates) -> None:
+    wrong = "the certificate or its key is missing, or the key password is wrong"
+    for certificate, key in ((certificates.client, certificates.encrypted_key), (certificates.ca, None)):
+        with pytest.raises(SecurityError, match=rf"^{re.escape(str(key or certificate))}: {wrong}$"):
+            tls_context(certificate=certificate, key=key)
     with pytest.raises(SecurityError, match="key password is wrong"):
-        tls_context(certificate=certificates.client, key=certificates.encrypted_key)
+        tls_context(certificate=certificates.client, key=certificates.encrypted_key, key_password="x" * 1025)
     tls_context(certificate=certificates.client, key=certificates.encrypted_key, key_password=KEY_PASSWORD)
