@@ -285,6 +285,8 @@ class ConnectionDecoder:
                     splitter.ignore()
         return events
 
+    # The prefix of a frame with missing bytes was seen, because frames are classified by it.
+
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
             # Tokens may arrive without a handshake [KAFKA-WIRE 9].
@@ -293,7 +295,7 @@ class ConnectionDecoder:
         known = None if frame.missing else self._reader.known(frame.data)
         event = self._reader.request(frame, known)
         events: list[Event] = [event]
-        if frame.intact < 8 or (self._closed and frame.missing):
+        if self._closed and frame.missing:
             return events
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
@@ -308,8 +310,6 @@ class ConnectionDecoder:
     def _on_response(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
             return [sasl_token(frame)]
-        if frame.intact < 4:
-            return [undecodable(frame, "the correlation id was not seen")]
         correlation_id = read_i32_be(frame.data, 0)
         if correlation_id not in self._in_flight:
             header = ResponseHeader(correlation_id=correlation_id)

@@ -155,13 +155,11 @@ class EventReader:
 
     def _damaged_request(self, frame: Frame) -> Undecodable:
         """Return the event for a damaged request, with the part of its header that was seen."""
-        event = undecodable(frame, _missing(frame), name="request")
+        event = undecodable(frame, _missing(frame))
         seen = frame.data[: frame.intact]
         try:
             event.header, _, _ = self._protocol.request_header(seen, self._policy)
         except DecodeError:
-            if len(seen) < 8:
-                return event
             header, _ = RequestHeader.decode_from(seen, 0)  # all request headers begin like version 0
             header.client_id = self._id_like(seen[8:])
             event.header = header

@@ -149,6 +149,14 @@ def test_trap_08_nothing_comes_back_for_acks_0() -> None:
     request = heard(server, client.send(ProduceRequest(acks=0), 9))
     assert client.in_flight == 0
     assert server.send(request, MetadataResponse()) == b""
+    for version, name, acks in product((2, 3, 8, 9), (None, "", "tx"), (0, 1)):
+        message = ProduceRequest(transactional_id=name if version > 2 else None, acks=acks)
+        for bodies in (True, False):
+            (seen,) = ConnectionDecoder(PROTOCOL, bodies=bodies).feed(
+                CLIENT, ClientConnection(PROTOCOL).send(message, version), 1.0
+            )
+            assert isinstance(seen, RequestEvent)
+            assert seen.expects_response is bool(acks), (version, name)
 
 
 def test_trap_09_bare_tokens() -> None:
@@ -193,6 +201,13 @@ def test_what_nobody_asked_for(data: str, reason: str) -> None:
     assert caught.value.events == []
     assert caught.value.reason == reason
     assert caught.value.message_name == ("frame" if "limit" in reason else "ResponseHeader")
+
+
+def test_the_payload_of_a_wrong_response_is_no_start_of_another_protocol() -> None:
+    client, _ = pair()
+    with pytest.raises(ProtocolViolationError) as caught:
+        client.receive(frame(b"HTTP/1.1 200"))
+    assert (caught.value.reason, caught.value.data) == ("unexpected response", b"HTTP/1.1 200")
 
 
 def test_answers_before_the_wrong_one_are_kept() -> None:

@@ -135,6 +135,13 @@ def test_the_rest_is_counted_in_both_directions() -> None:
     assert [accounted(event) for event in events] == [1_000_000 + len(CLIENT_HELLO) - 5, 2_000_002]
 
 
+def test_the_side_that_has_said_nothing_yet_is_counted_too() -> None:
+    connection = decoder()
+    connection.feed(CLIENT, CLIENT_HELLO, 1.0)
+    assert connection.feed(SERVER, b"late", 2.0) == []
+    assert [accounted(event) for event in connection.close(3.0)] == [len(CLIENT_HELLO) - 5, 4]
+
+
 def test_every_start_of_a_hello_is_enough_or_not() -> None:
     events = [play([(CLIENT, CLIENT_HELLO[:size])], decoder("unknown")) for size in range(10)]
     assert [bool(found) and isinstance(found[0], NotKafka) for found in events] == [False] * 5 + [True] * 5
