@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from kwire.errors import UnknownApiError
+from kwire.errors import UnknownApiError, UnknownReleaseError
 from kwire.releases import Api, Choice, Releases
 from kwire.releases.negotiation import choose as chosen
 from kwire_rules import REFUSED, choose
@@ -118,6 +118,21 @@ def test_what_changes_when_another_broker_answers(client: Any, expected: dict[in
     assert {one.before.key for one in found if one.lost} == {
         key for key, (before, after) in versions.items() if before is not None and after is None
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [("2.9", "2.1.0, 2.1.1, 2.2.0"), ("0.7.1", "0.8.2.1, 0.8.2.2"), ("2", "2.2.0"), ("7", "0.8.2.2, 2.1.1, 2.2.0")],
+)
+def test_an_unknown_release_is_named_with_those_of_its_major_or_the_newest_of_each_line(
+    name: str, known: str
+) -> None:
+    releases = Releases(dict.fromkeys(("0.8.2.1", "0.8.2.2", "2.1.0", "2.1.1", "2.2.0"), ""), {}, {})
+    if name == "2":
+        assert releases[name].name == known
+    else:
+        with pytest.raises(UnknownReleaseError, match=rf"^unknown release '{name}', expected one of {known}$"):
+            releases[name]
 
 
 def test_choices_ascend_by_api_key() -> None:

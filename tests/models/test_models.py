@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -14,13 +15,21 @@ from pydantic import TypeAdapter, ValidationError
 from kwire.errors import UnknownMessageError, UnknownVersionError
 from kwire.models import WITH_RECORDS, ModelOf
 from kwire.uuids import Uuid
-from kwire_kafka import FetchRequest, HeartbeatRequest, MetadataRequest, ProduceRequest, SaslAuthenticateRequest
-from kwire_kafka.api import fetch, produce
+from kwire_kafka import (
+    AlterClientQuotasRequest,
+    FetchRequest,
+    HeartbeatRequest,
+    MetadataRequest,
+    ProduceRequest,
+    SaslAuthenticateRequest,
+)
+from kwire_kafka.api import alter_client_quotas, fetch, produce
 from kwire_kafka.models import MODELS, FetchRequestModel, HeartbeatRequestModel, MetadataRequestModel
 from kwire_kafka.models.api.alter_user_scram_credentials import ScramCredentialUpsertionModel
 from kwire_kafka.models.api.fetch import FetchPartitionModel, FetchTopicModel
 from kwire_kafka.models.api.produce import PartitionProduceDataModel, ProduceRequestModel
 from kwire_rules import MODEL_NAMES, model_name
+from tests.models.support import model_of
 
 TOPIC_ID = Uuid(range(16))
 
@@ -181,6 +190,36 @@ def test_records_may_be_left_out_but_then_there_is_no_codec_object() -> None:
     null = ProduceRequestModel.for_version(9).model_validate(produce_json(records=None))
     assert null.model_dump(mode="json") == produce_json(records=None)
     assert null.to_codec().topic_data[0].partition_data[0].records is None
+
+
+def test_dumps_for_python_have_its_values_and_attributes() -> None:
+    """Numbers that JSON lacks, uuids and bytes as they are, under the names of the attributes."""
+    op = alter_client_quotas.OpData(key="k", value=math.inf)
+    entry = alter_client_quotas.AlterClientQuotasRequestEntryData(ops=[op])
+    partition = produce.PartitionProduceData(index=1, records=b"r")
+    for message, version, dumped in (
+        (
+            AlterClientQuotasRequest(entries=[entry]),
+            0,
+            {"entries": [{"entity": [], "ops": [{"key": "k", "value": math.inf, "remove": False}]}]},
+        ),
+        (FetchRequest(topics=[fetch.FetchTopic(topic_id=TOPIC_ID)]), 13, {"topics": [{"topic_id": TOPIC_ID}]}),
+        (
+            ProduceRequest(topic_data=[produce.TopicProduceData(name="a", partition_data=[partition])]),
+            9,
+            {"topic_data": [{"partition_data": [{"index": 1, "records": b"r", "records_size_in_bytes": None}]}]},
+        ),
+        (SaslAuthenticateRequest(auth_bytes=b"x"), 2, {"auth_bytes": b"x"}),
+    ):
+        found = model_of(type(message), version).from_codec(message).model_dump()
+        assert part_of(found, dumped) == dumped
+
+
+def part_of(value: Any, shape: Any) -> Any:
+    """The part of ``value`` that has the keys of ``shape``."""
+    if isinstance(shape, dict):
+        return {name: part_of(value[name], one) for name, one in shape.items()}
+    return [part_of(*pair) for pair in zip(value, shape, strict=True)] if isinstance(shape, list) else value
 
 
 def test_records_and_their_size_exclude_each_other() -> None:

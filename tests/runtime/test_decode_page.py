@@ -189,6 +189,7 @@ def test_the_command_prints_addresses_and_writes_a_page(run: Any, tmp_path: Path
     assert result.out.count("\napi/heartbeat.html#request-v4\n") == 2
     assert file.read_text("utf-8").count("<section") == 2
     assert "<h1>HeartbeatRequest v4</h1>" in file.read_text("utf-8")
+    assert "<td>12  Heartbeat</td>" in file.read_text("utf-8")
     assert '"guide": [\n  "../site/api/heartbeat.html#request-v4"' in (
         run("--format", "json", "--link", "--guide-url", "../site", REQUEST.hex()).out
     )

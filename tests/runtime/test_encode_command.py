@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from kwire.command import main
-from kwire_kafka import PROTOCOL, MetadataRequest, MetadataResponse, ProduceRequest
+from kwire_kafka import PROTOCOL, FetchRequest, MetadataRequest, MetadataResponse, ProduceRequest
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
 from tests.properties.values import FIXED, make
@@ -23,6 +23,9 @@ def test_a_request_from_json(run: Any) -> None:
     assert (result.code, result.out, result.err) == (0, METADATA.encode(12).hex() + "\n", "")
     assert run("encode", "MetadataRequest", "--version", 12, "--json", JSON) == result
     assert run("encode", "3", "--version", 12, "--json", JSON) == result
+    fetch = FetchRequest.VALID_VERSIONS[-1]
+    for given in ("{}", '{"replicaState": {}}', '{"replicaState": {"replicaId": -1}}'):
+        assert run("encode", "Fetch", "--json", given).out == FetchRequest().encode(fetch).hex() + "\n"
     newest = MetadataRequest.VALID_VERSIONS[-1]
     assert run("encode", "Metadata", "--json", JSON).out == METADATA.encode(newest).hex() + "\n"
 

@@ -37,6 +37,7 @@ from kwire.trace import (
     trace_response,
 )
 from kwire.trace.batches import BEYOND, MAX_BYTES, MAX_HEADERS, MAX_RECORDS, RecordsBudget
+from kwire.trace.json_spans import trace_json
 from kwire.trace.view import columns
 from kwire_kafka import (
     PROTOCOL,
@@ -400,6 +401,26 @@ def test_a_fetch_response_with_a_batch(snapshot: SnapshotAssertion) -> None:
     without = trace_response(PROTOCOL, data, 1, 13)
     assert [span.kind for span in without.spans if span.kind.endswith("records")] == ["compact records"]
     assert_tiles(without)
+
+
+def test_records_in_the_request_of_an_envelope_are_expanded() -> None:
+    inner = produced(encode_batch(RECORDS))
+    found = trace_request(
+        PROTOCOL,
+        PROTOCOL.encode_request(EnvelopeRequest(request_data=inner), 0, correlation_id=1),
+        expand=expand_records,
+    )
+    records = [span.path for span in found.spans if span.kind == "record"]
+    assert records == [
+        f"request_data.topic_data[0].partition_data[0].records.batch[0].record[{number}]" for number in (0, 1)
+    ]
+
+
+def test_a_value_is_cut_to_a_line_and_a_name_in_json_to_half_of_it() -> None:
+    found = trace_message(TopicRecord, TopicRecord(name="n" * 100).encode(0), 0)
+    assert f'  "{"n" * 70}…\n' in show(found)
+    traced = trace_json(json.dumps({"x" * 65: {"y" * 64: 1}}).encode(), "JSON", None)
+    assert [span.path for span in traced.spans] == ["", "", "x" * 63 + "…", f"{'x' * 63}….{'y' * 64}"]
 
 
 def test_a_frame_with_unknown_tags(snapshot: SnapshotAssertion) -> None:

@@ -31,6 +31,7 @@ from kwire.trace.batches import BEYOND
 from kwire_kafka import (
     PROTOCOL,
     AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
     ApiVersionsResponse,
     EnvelopeRequest,
     FetchRequest,
@@ -42,6 +43,7 @@ from kwire_kafka import (
     TopicRecord,
 )
 from kwire_kafka.api.alter_client_quotas import AlterClientQuotasRequestEntryData, OpData
+from kwire_kafka.api.alter_client_quotas import AlterClientQuotasResponseEntryData as EntryData
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataResponseBroker
 from kwire_kafka.api.produce import PartitionProduceData, TopicProduceData
@@ -103,6 +105,8 @@ def test_a_frame_is_recognised_by_its_size(run: Any) -> None:
     assert cut.code == 1
     assert cut.lines[1][2:] == ["size", "int32", str(len(REQUEST))]
     assert run("--frame", "00").code == 2
+    empty = run("")
+    assert (empty.code, empty.err.startswith("\nRequestHeader v0, field api_key, byte 0 of 0: ")) == (1, True)
 
 
 @pytest.mark.parametrize("size", [-1, -2, -(2**31)])
@@ -287,6 +291,7 @@ def test_codings_can_be_said(tmp_path: Path) -> None:
     assert read_input(["abcd"], "base64") == base64.b64decode("abcd")
     assert read_input(["-_-_"], "base64") == base64.urlsafe_b64decode("-_-_") == base64.b64decode("+/+/")
     assert read_input(["abcd"], "hex") == b"\xab\xcd"
+    assert read_input(["0X000c", "0xAB", "0x:01_02|03"]) == b"\0\x0c\xab\1\2\3"
     with pytest.raises(ValueError, match="is not hex, base64"):
         read_input(["ab!cd"], "base64")
     path = tmp_path / "frame"
@@ -326,6 +331,18 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
     assert broken.err.startswith("\nOffsetCommitKey v0, field partition, byte 8 of 11: ")
     unknown = run("--topic", "__transaction_state", "--key", "0063")
     assert (unknown.code, "unknown record type 99" in unknown.out) == (3, True)
+
+
+@pytest.mark.parametrize("part", ["--key", "--value"])
+def test_a_part_of_a_record_has_the_limit_and_the_coding_of_the_options(run: Any, tmp_path: Path, part: str) -> None:
+    file = tmp_path / "part"
+    file.write_bytes(bytes((1 << 20) + 1))
+    topic = ("--topic", "__consumer_offsets")
+    assert "is larger than 1 MiB: increase --max-input" in run(*topic, "--max-input", "1", part, str(file)).err
+    file.write_text("0001")
+    assert "the input is not base64" not in run(*topic, "--coding", "base64", part, str(file)).err
+    raw = json.loads(run(*topic, "--coding", "raw", "--format", "json", part, str(file)).out)
+    assert raw[part[2:]]["size"] == 4
 
 
 BATCH = encode_batch([Record(value=b"v")])
@@ -455,7 +472,15 @@ def test_policies(run: Any) -> None:
     assert run(data).code == 1
     assert run("--policy", "kafka", data).code == 0
     assert run("--policy", "preserve", data).code == 1
-    assert json.loads(run("--policy", "kafka", "--format", "message", data).out)["groupId"] == "gruppe"
+    as_message = ("--policy", "kafka", "--format", "message")
+    assert json.loads(run(*as_message, data).out)["groupId"] == "gruppe"
+    of_response = ("--response", "--api-key", "12", "--version", "4")
+    assert json.loads(run(*as_message, *of_response, (RESPONSE + b"more").hex()).out)["errorCode"] == 27
+    body = HeartbeatRequest(group_id="g").encode(4) + b"more"
+    assert (
+        json.loads(run(*as_message, "--message", "HeartbeatRequest", "--version", "4", body.hex()).out)["groupId"]
+        == "g"
+    )
 
 
 def produced(records: bytes) -> str:
@@ -501,7 +526,9 @@ def test_a_large_message_of_many_values_is_not_decoded(run: Any, monkeypatch: py
     message = AlterClientQuotasRequest(entries=[AlterClientQuotasRequestEntryData() for _ in range(99)])
     request = PROTOCOL.encode_request(message, 1, correlation_id=1).hex()
     body = ["--message", "AlterClientQuotasRequest", "--version", "1", message.encode(1).hex()]
-    for given in ([request], body):
+    answer = AlterClientQuotasResponse(entries=[EntryData() for _ in range(99)])
+    response = ["--response", "--api-key", "49", "--version", "1", bytes(5).hex() + answer.encode(1).hex()]
+    for given in ([request], body, response):
         refused = run("--format", "message", *given)
         assert (refused.code, refused.out) == (1, "{}\n")
         assert "bytes contain too many values" in refused.err

@@ -202,6 +202,32 @@ def test_policies_reach_the_headers() -> None:
     assert PROTOCOL.decode_response(answer, 12, 4, LIKE_KAFKA).header.correlation_id == 1
 
 
+def test_the_header_of_an_unknown_api_is_read_as_the_policy_allows() -> None:
+    start = bytes.fromhex("01f4 0000 00000001")
+    for policy, client_id, body in ((STRICT, "", b"\0\2c\xffbody"), (LIKE_KAFKA, "c\ufffd", b"body")):
+        request = PROTOCOL.decode_request(start + b"\0\2c\xffbody", policy)
+        assert (request.header.client_id, request.body) == (client_id, body)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_header_has_a_limit_and_a_body_has_none(more: int) -> None:
+    """Whatever is after it, what is beyond 64 KiB of a header is not read."""
+    for header, number, body in (
+        (RequestHeader(api_key=12, api_version=4, client_id="c"), 2, HeartbeatRequest(group_id="g" * 30_000)),
+        (ResponseHeader(), 1, HeartbeatResponse(unknown_tags=((7, bytes(90_000)),))),
+    ):
+        size = (1 << 16) - len(header.replace(unknown_tags=((1, bytes(1 << 15)),)).encode(number)) + (1 << 15)
+        long = header.replace(unknown_tags=((1, bytes(size + more)),)).encode(number)
+        assert len(long) == (1 << 16) + more
+        payload = long + body.encode(4)
+        decode = PROTOCOL.decode_request if number == 2 else lambda data: PROTOCOL.decode_response(data, 12, 4)
+        if more:
+            with pytest.raises(DecodeError, match=f"^{type(header).__name__}"):
+                decode(payload)
+        else:
+            assert decode(payload).message == body
+
+
 def test_unknown_versions_of_a_response() -> None:
     response = PROTOCOL.decode_response(b"\0\0\0\4body", 12, 99)
     assert (response.header.correlation_id, response.message, response.body) == (4, None, b"body")
@@ -224,6 +250,10 @@ def test_a_protocol_is_pickled_by_name() -> None:
     other = MessageRegistry("kwire_kafka", MODULES, ALIASES, {12: "HeartbeatRequest"}, {12: "HeartbeatResponse"}, {})
     again = pickle.loads(pickle.dumps(other))
     assert (again.api_keys, again.request(12)) == ((12,), HeartbeatRequest)
+    absent = pickle.loads(pickle.dumps(MessageRegistry("acme_wire", {}, {}, {3: "ARequest"}, {}, {"log": {}})))
+    assert (absent.package, absent.api_names, absent.logs) == ("acme_wire", {3: "A"}, ("log",))
+    modules = MessageRegistry("json", {}, {}, {}, {}, {})  # a package without messages
+    assert pickle.loads(pickle.dumps(modules)).package == "json"
 
 
 def test_error_35_means_nothing_for_other_apis() -> None:

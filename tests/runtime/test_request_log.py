@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kwire import LIKE_KAFKA, DecodeError
 from kwire.json_form import JsonFormError
 from kwire.protocol import Request
 from kwire.request_log import Address, LoggedHeader, RequestLogError, RequestLogLine, parse_line
@@ -206,6 +207,14 @@ def test_a_broken_line_is_a_typed_error(text: str, path: str, what: str) -> None
         assert error.value.offset == text.index("request:") + len("request:")
 
 
+def test_an_error_in_a_line_with_half_a_character_is_typed() -> None:
+    """As ``json.loads`` makes of an escape: UTF-8 lacks it."""
+    text = logged(requestHeader=BODY["requestHeader"] | {"clientId": "\ud800"}).partition('"response"')[0]
+    with pytest.raises(RequestLogError, match="invalid JSON") as error:
+        parse_line(text)
+    assert error.value.offset == len(error.value.data) == len(text.encode("utf-8", "surrogatepass"))
+
+
 def test_an_error_counts_bytes() -> None:
     """The client id is not ASCII, and stands before the place where the line ends."""
     cut = logged().partition('"response"')[0]
@@ -244,6 +253,22 @@ def test_an_envelope_is_opened() -> None:
     assert (request.header.client_id, request.message) == ("inner", asked)
     assert response is not None
     assert (response.header.correlation_id, response.message) == (4711, answered)
+
+
+def test_an_envelope_is_read_as_the_policy_allows() -> None:
+    asked = PROTOCOL.encode_request(DescribeGroupsRequest(), 5, correlation_id=1) + b"?"
+    answered = PROTOCOL.encode_response(DescribeGroupsResponse(), 5, correlation_id=1) + b"?"
+    opened = envelope(asked, answered).enveloped(PROTOCOL, LIKE_KAFKA)
+    assert opened
+    assert opened[1]
+    assert (opened[0].message, opened[1].message) == (DescribeGroupsRequest(), DescribeGroupsResponse())
+    for data in ((asked, answered), (asked[:-1], answered)):
+        with pytest.raises(DecodeError, match="1 trailing byte"):
+            envelope(*data).enveloped(PROTOCOL)
+    assert (
+        parsed(logged(requestHeader={"requestApiKey": 58, "requestApiVersion": 0}, request="")).enveloped(PROTOCOL)
+        is None
+    )
 
 
 def test_a_refused_envelope_has_no_response_in_it() -> None:

@@ -189,6 +189,7 @@ def test_no_response_is_none() -> None:
         (SINCE_1_0[:60] + SINCE_1_0, "the line is cut off, and another line follows it"),
         (SINCE_1_0[:160] + SINCE_1_0, "the line is cut off, and another line follows it"),
         ("DEBUG Completed request:Reques", "ends before"),
+        ("DEBUG Completed request:Reques\n", "ends before"),
         ("DEBUG Completed request:{api_ke", "ends before"),
     ],
 )
