@@ -479,18 +479,51 @@ def test_a_tunnel_in_fragments(path: Path) -> None:
     assert (said(path), problems(path)) == (SAID, {})
 
 
-def test_fragments_in_any_order_and_twice(path: Path) -> None:
+@pytest.mark.parametrize("six", [False, True], ids=["IPv4", "IPv6"])
+def test_fragments_in_any_order_and_twice(path: Path, six: bool) -> None:
+    sent = packets(Conversation(TALK.segments, *SIX) if six else TALK)
     frames = []
-    for number, packet in enumerate(WHOLE):
+    for number, packet in enumerate(sent):
         parts = fragments(ip_packet(packet), 104, number=number)
         doubled = parts[:-1] * 2 + parts[-1:] if len(parts) > 1 else parts
         random.Random(number).shuffle(doubled)
         frames += [(packet.time, ethernet(part)) for part in doubled]
     write_frames(path, frames)
     assert said(path) == SAID
-    mirrored = [frame for frame in pieces_of(WHOLE, 104) for _ in range(2)]
+    mirrored = [frame for frame in pieces_of(sent, 104) for _ in range(2)]
     write_frames(path, mirrored)
     assert (said(path), problems(path)) == (SAID, {})
+
+
+def test_fragments_of_fragments_up_to_a_number() -> None:
+    """A whole packet is needed of each of them, so that there are twice as many frames as in the one around it."""
+
+    def frames(ip: bytes, depth: int) -> list[bytes]:
+        if not depth:
+            return [ethernet(ip)]
+        parts = fragments(ip, len(ip) - 20 - (len(ip) - 21) % 8 - 1, number=depth)
+        assert len(parts) == 2
+        return [one for part in parts for one in frames(ipv4(4, part) if depth > 1 else part, depth - 1)]
+
+    for depth, told in ((MAX_TUNNELS, []), (MAX_TUNNELS + 1, [f"{NOT_READ}fragments of fragments"])):
+        report = Report("a.pcap")
+        unwrapper = Unwrapper(report)
+        found = []
+        for frame in frames(ip_packet(WHOLE[3]), depth):
+            found += unwrapper.add(frame, 0, len(frame), len(frame), "ethernet", 1.0, 0)
+        assert [one.data for one in found] == ([] if told else [WHOLE[3].data])
+        list(unwrapper.close())
+        assert [one.reason for one in report.take()] == told
+
+
+def test_of_many_packets_in_fragments_the_joined_ones_are_forgotten() -> None:
+    waiting, walk = Fragments(), Walk(b"", 0, 0, 0, 0, b"12345678", 6)
+    for number in range(MAX_DATAGRAMS):
+        assert waiting.add(walk, Part(number, 0, 8, bytes(8), last=True), number, 1.0).whole
+    assert waiting.add(walk, Part(0, 0, 8, bytes(8), last=True), 1, 1.0).repeated
+    assert [waiting.add(walk, Part(number, 0, 8, bytes(8), last=False), 2, 1.0).repeated for number in (0, 1)] == [
+        *(True, False)
+    ]
 
 
 def test_lost_fragments_are_counted_and_what_came_before_is_read(path: Path) -> None:

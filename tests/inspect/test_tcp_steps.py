@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from kwire_inspect.capture import Piece, TcpConnection, largest
+from kwire_inspect.capture import Piece, TcpConnection, largest, tcp
 from kwire_inspect.capture.ordering import FAR, MASK, MAX_BYTES, MAX_PACKETS, PACKET_SIZE
 from kwire_inspect.capture.packets import MAX_ENDS, Connection, Guess, Packet, Servers, peers, reverse
-from kwire_inspect.capture.tcp import TcpConnections
+from kwire_inspect.capture.tcp import BEHIND, TcpConnections
 from tests.support.capture_files import ACK, FIN, RST, SYN
 
 CLIENT, SERVER = b"\x0a\0\0\x01\x0a\0\0\x09\xc4\xec\x23\x84", b"\x0a\0\0\x09\x0a\0\0\x01\x23\x84\xc4\xec"
@@ -89,6 +89,24 @@ TALK = {
     "two that match": HELLO + "C0:ab^0 c5:cd^9@5 c7:e^9@6 s9:X^8@7",
     "an answer that matches": HELLO + "C0:ab^0 c5:cd^9@5 s9:X^7@6 c7:e^10@7",
     "two that do not match": HELLO + "C0:ab^0 c5:cd^9@5 C2:e^0@6 s9:X~2^0@7 S0:Y^3@8",
+    "from the middle, and a new handshake": "C5:ab^7 S7:XYZ^7 cs-1@9 ss-1^0@9.1 c0:cd^0@9.2 s0:X^2@9.3",
+    "from the middle, and the server's new handshake": "C5:ab^7 S7:XYZ^7 ss-1^0@9 c0:cd^0@9.2 s0:X^2@9.3",
+    "another server's handshake": "Cs-1 C0:ab^0 ss-1^0@1 c0:cd^0@1.1 s0:X^2@1.2",
+    "a handshake that acknowledges another": "Cs-1 Ss-1^5 C0:ab^0 S0:X^2",
+    "a handshake before what was heard": "C0^0 C0:ab^0 Ss-2^0 S0:X^2",
+    "a reset from the middle, and more": "Sr0^0@1 C0:ab^0@1.1 Cr2^0@1.2 C2:c^0@1.9 S0:X^3@2.1 C2:c^1@2.3",
+    "a reset of another connection": HELLO + "C0:ab^0@1 cr5^0@1.1 sr9^9@1.2 S0:X^2@2.3 C2:c^1@2.4",
+    "an end of another connection": HELLO + "C0:ab^0@1 cf5^0@1.1 S0:X^2@2.3 cf5^0@3 sf1^6@3.1 C2:c^1@4",
+    "bytes at the limit of what is far": HELLO + f"C0:ab^0 C{FAR}:x^0 C{FAR + 3}:y^0 S0:X^2",
+    "bytes at the limit of what is late": f"C{BEHIND}:ab^0 C0:x^0 C-1:y^0 C-1:z^0 C{BEHIND + 2}:c^0",
+    "two that are nearly apart": HELLO + f"C0:ab^0 c0:x^9@5 c{BEHIND}:y^9@6 c{2 * BEHIND - 1}:z^9@7",
+    "two of which the second is earlier": HELLO + f"C0:ab^0 c{BEHIND}:x^9@5 c0:y^9@6 c1:z^9@7",
+    "an end that is sent again": HELLO + "Cf0:ab^0 Cf0:ab^0 Cf2^0 S0:X^3 Sf1^3 Sf1^3 C3^2",
+    "data after an end, and its other half": HELLO + "Cf0:ab^0 C0:abc^0 C3:d^0 Sf0^3 S1^3",
+    "both sides end at once": HELLO + "Cf0^0 Sf0^0 C1^1 S1^1",
+    "a keep-alive of a byte that is not acknowledged": HELLO + "C0:ab^0 C1:b^0 C2:c^0 S0^3 C2:c^0 C3:d^0",
+    "no data but an end, from the middle": "Cf5^7 Sf7^6 C6^8",
+    "cut off at both sides": HELLO + "C0~2^0 S0~3^2 C2:c~1^3 S3:Z~1^4 Cf4~2^4 Sf4^7",
     "one that does not match, and the end": HELLO + "C0:ab^0 c5:cd^9@5",
     "one that does not match, and two ends": HELLO + "C0:ab^0 c5:cd^9@5 Cf2^0@6 Sf0^3@7 c7:e^9@8",
 }
@@ -310,6 +328,16 @@ def test_only_connections_of_a_share_and_of_ports_come_out() -> None:
     assert (piece.direction, piece.connection.client.port, piece.connection.guess) == ("server", 9092, None)
     passed = on(packet("C0:ab^0", 1, 1.0), 8)
     assert (other.add(passed), other.passed) == ([], {passed.key, reverse(passed.key)})
+
+
+def test_what_is_passed_over_is_forgotten_when_it_is_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And told again by its next packet."""
+    monkeypatch.setattr(tcp, "MAX_PASSED", 4)
+    connections, sizes = TcpConnections(ports=[1]), []
+    for port in (2, 3, 4, 4, 2):
+        assert connections.add(on(packet("C0:ab^0", 1, 1.0), port)) == []
+        sizes.append(len(connections.passed))
+    assert sizes == [2, 4, 2, 2, 4]
 
 
 def end(number: int) -> bytes:

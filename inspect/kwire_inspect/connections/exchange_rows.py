@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 Answer = ResponseEvent | Undecodable | None
 """A response, a response that cannot be decoded, or ``None`` if there is no response."""
 
-END: Final = float("inf")
-
 _LAYOUT: Final = LAYOUTS["exchanges"]
 _shared_row: Final = _LAYOUT.shared_row
 
@@ -153,7 +151,7 @@ class ExchangeRows:
 
     def on_response(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         assert event.request is not None
-        request = self._take(rows, event.request.position)
+        request = self._take(event.request.position)
         if isinstance(event, Undecodable):
             self._partial += event.missing
             self._exchange(rows, request, event, "undecodable", event.reason)
@@ -165,7 +163,7 @@ class ExchangeRows:
 
     def on_event(self, rows: list[Row], event: Event, source: str, position: int) -> None:
         if isinstance(event, Unanswered):
-            request = self._take(rows, event.request.position)
+            request = self._take(event.request.position)
             if request.undecodable:
                 self._exchange(rows, request, None, "undecodable", request.wrong)
             else:
@@ -184,8 +182,12 @@ class ExchangeRows:
             self._stray += event.size - event.missing
 
     def on_end(self, rows: list[Row], source: str, position: int) -> None:
-        """Add rows for the remaining requests and for bytes that were not read."""
-        self._drop(rows, END)
+        """Add rows for the remaining requests and for bytes that were not read. The decoder expected no responses to
+        these requests, because it saw too little of them.
+        """
+        waiting, self._waiting, self.held = self._waiting, {}, 0
+        for request in waiting.values():
+            self._exchange(rows, request, None, "undecodable", request.wrong)
         self.report_unread(rows, source, position)
 
     def report_unread(self, rows: list[Row], source: str, position: int) -> None:
@@ -204,22 +206,11 @@ class ExchangeRows:
     def _unread(self, reason: str, size: int, source: str, position: int, **more: int) -> Row:
         return _LAYOUT.corrupt(source, position, reason, unread=size, **self._peers, **more)
 
-    def _take(self, rows: list[Row], position: int) -> PendingRequest:
-        if next(iter(self._waiting)) != position:
-            self._drop(rows, position)
+    def _take(self, position: int) -> PendingRequest:
         request = self._waiting.pop(position)
         if self._shown:
             self.held -= _bytes(request)
         return request
-
-    def _drop(self, rows: list[Row], before: float) -> None:
-        """Add rows for requests whose responses were not expected, because the decoder saw too little of the
-        requests.
-        """
-        while self._waiting and (position := next(iter(self._waiting))) < before:
-            request = self._waiting.pop(position)
-            self.held -= _bytes(request)
-            self._exchange(rows, request, None, "undecodable", request.wrong)
 
     def _exchange(
         self, rows: list[Row], request: PendingRequest, answer: Answer, outcome: str, reason: str | None

@@ -83,7 +83,7 @@ class FrameRows:
 
     def on_response(self, rows: list[Row], event: ResponseEvent | Undecodable, source: str, position: int) -> None:
         assert event.request is not None
-        request, context, correlation_id = self._take(event.request.position)
+        request, context, correlation_id = self._requests.pop(event.request.position)
         codes = throttle = None
         if isinstance(event, ResponseEvent):
             if context.source != source:
@@ -121,7 +121,7 @@ class FrameRows:
         columns: Columns = {}
         request = correlation_id = raw = None
         if isinstance(event, Unanswered):
-            request, context, correlation_id = self._take(event.request.position)
+            request, context, correlation_id = self._requests.pop(event.request.position)
             columns = context.columns
         elif isinstance(event, Undecodable):
             correlation_id = event.correlation_id
@@ -142,12 +142,6 @@ class FrameRows:
 
     def on_end(self, rows: list[Row], source: str, position: int) -> None:
         self._requests.clear()
-
-    def _take(self, position: int) -> PendingRequest:
-        """Return the pending request at a position. Drop earlier requests, which will receive no response."""
-        while (oldest := next(iter(self._requests))) < position:
-            del self._requests[oldest]
-        return self._requests.pop(position)
 
     def _share(self, context: RequestContext, source: str) -> None:
         """Create the tuples of values shared by all request rows, and by all response rows, of a context and file."""
