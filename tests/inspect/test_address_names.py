@@ -76,6 +76,15 @@ def test_far_from_both_ends_they_are_not_looked_for(tmp_path: Path, monkeypatch:
     assert address_names([str(tmp_path / "a")]) == {"10.0.0.1": "a", "10.0.0.3": "c"}
 
 
+def test_a_large_block_may_be_before_the_names(tmp_path: Path) -> None:
+    """Also in a file that is decompressed, of which the beginning is read."""
+    data = section() + block(99, bytes(300_000)) + A + block(6, PACKET)
+    (tmp_path / "a").write_bytes(gzip.compress(data, mtime=0))
+    (tmp_path / "b").write_bytes(section() + block(99, bytes(name_blocks.NEAR)) + A + block(6, PACKET) * 99)
+    assert address_names([str(tmp_path / "a")]) == {"10.0.0.1": "a"}
+    assert address_names([str(tmp_path / "b")]) == {}
+
+
 def test_the_first_name_counts_and_their_number_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = named(bytes([10, 0, 0, 1]), b"other")
     (tmp_path / "a").write_bytes(section() + A + other + B)

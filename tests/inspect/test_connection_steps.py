@@ -27,7 +27,7 @@ from kwire_inspect.connections import (
     frame_batches,
     payload,
 )
-from kwire_inspect.connections.batches import ALL, CODES, TABLES, Budget, Connections, Table
+from kwire_inspect.connections.batches import ALL, CODES, TABLES, Bodies, Budget, Connections, Table
 from kwire_inspect.connections.connection import FOREIGN, UnorientedConnection, score
 from kwire_inspect.connections.error_codes import error_codes, scanner
 from kwire_inspect.connections.request_context import APIS, MESSAGES
@@ -591,6 +591,30 @@ def test_frames_above_a_size_with_many_values(monkeypatch: pytest.MonkeyPatch, l
                 read = frame_batches(given, schema, table=table, budget=budget, conditions=conditions)
                 rows = [tuple(row.values()) for batch in read for row in batch.to_pylist()]
                 assert rows == expected
+
+
+@pytest.mark.parametrize("bodies", [ALL, CODES])
+@pytest.mark.parametrize("table", ["frames", "exchanges"])
+def test_frames_above_a_size_with_few_values_have_the_same_rows(table: Table, bodies: Bodies) -> None:
+    """So have those whose bodies nobody knows, or needs."""
+    answers = (SERVER, 0.0, frame(b"\0\0\0\1" + bytes(90_000)))
+    given = pieces([*THREE, answered(BEATEN, 4, 1), LATER, answers])
+    columns = [name for name in TABLES[table].names if name not in ("raw", "request", "response")]
+    schema = pa.schema([TABLES[table].field(name) for name in columns])
+    small, usual = (
+        [
+            row
+            for batch in frame_batches(given, schema, table=table, bodies=bodies, budget=budget)
+            for row in lined(batch)
+        ]
+        for budget in (Budget(decoded=0), Budget())
+    )
+    assert small == usual
+
+
+def lined(batch: pa.RecordBatch) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = batch.to_pylist()
+    return rows
 
 
 @pytest.mark.parametrize(

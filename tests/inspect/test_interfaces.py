@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import signal
 import socket
 import stat
 import struct
@@ -415,6 +416,39 @@ def test_files_that_cannot_be_written_end_the_capture(
     with InterfaceCapture([LO], files, most=PLENTY) as capture:
         until(lambda: capture.problem)
     assert "No space left on device" in capture.problem
+
+
+def test_the_end_of_a_file_that_cannot_be_written_is_told(
+    install: Install, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture_in(install(), TALK)
+    with InterfaceCapture([LO], files, most=PLENTY) as capture:
+        monkeypatch.setattr(Cutter, "close", lambda self: exec("raise OSError(28, 'No space left on device')"))
+    assert capture.problem == f"cannot continue the capture on {LO}: [Errno 28] No space left on device"
+
+
+def test_a_program_that_cannot_be_run(install: Install, files: Path) -> None:
+    """The other interface has none yet that would have to be stopped."""
+    path = install() / "dumpcap"
+    path.write_text("#!/none\n")
+    told = f"{path} cannot be run: No such file or directory"
+    with pytest.raises(CaptureError, match=f"^{re.escape(told)}$"), InterfaceCapture([LO, "any"], files, most=PLENTY):
+        pass
+
+
+def test_a_program_that_does_not_end_is_killed(
+    install: Install, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = install()
+    (folder / "dumpcap").write_text(
+        (folder / "dumpcap").read_text().replace("SIGTERM, end", "SIGTERM, signal.SIG_IGN")
+    )
+    capture_in(folder, TALK)
+    monkeypatch.setattr(interfaces, "STOPPING", 0.1)
+    with InterfaceCapture([LO], files, most=PLENTY) as capture:
+        process = capture._captures[0]._process
+    assert process is not None
+    assert process.wait(60) == -signal.SIGKILL
 
 
 def test_nothing_is_installed(monkeypatch: pytest.MonkeyPatch, files: Path) -> None:

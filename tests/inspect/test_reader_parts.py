@@ -36,6 +36,7 @@ from kwire_inspect.readers.log import LogReader
 from kwire_inspect.readers.metrics import MetricsReader
 from kwire_inspect.readers.stored import stored_batches
 from kwire_inspect.readers.text_log import RequestLogReader, ServerLogReader
+from kwire_inspect.rows import Condition
 from kwire_inspect.schemas import CLIENTS, COUNTED, EXCHANGES, FRAMES, PROBLEMS, RECORDS, REFUSALS
 from kwire_inspect.segments import Bounds, Selection
 from kwire_inspect.segments.bounds import HIGHEST, LOWEST
@@ -418,6 +419,32 @@ def test_options_of_logs() -> None:
     decode = LogReader(Options({"path": "a", "record": "TopicRecord"}))._decode
     assert decode is not None
     assert decode.max_decoded == MAX_DECODED
+
+
+@pytest.mark.parametrize(
+    ("conditions", "options", "names"),
+    [
+        ([], {}, ["a-0", "a-1", "b-0", "__consumer_offsets-3", ""]),
+        ([Condition("topic", "=", "a")], {}, ["a-0", "a-1", ""]),
+        ([Condition("partition", ">", 0)], {}, ["a-1", "__consumer_offsets-3", ""]),
+        ([Condition("topic", "=", "a"), Condition("partition", "=", 0)], {}, ["a-0", ""]),
+        ([], {"record": "OffsetCommit"}, ["__consumer_offsets-3"]),
+        ([Condition("topic", "=", "a")], {"record": "OffsetCommit"}, []),
+    ],
+)
+def test_segments_without_rows_that_are_wanted_are_not_read(
+    tmp_path: Path, conditions: list[Condition], options: dict[str, str], names: list[str]
+) -> None:
+    """Of a file that is given alone, nobody knows the topic."""
+    file = f"{0:020}.log"
+    for name in ("a-0", "a-1", "b-0", "__consumer_offsets-3"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        (tmp_path / "data" / name / file).write_bytes(bytes(100))
+    (tmp_path / file).write_bytes(bytes(100))
+    reader = LogReader(Options({"paths": json.dumps([str(tmp_path / "data"), str(tmp_path / file)])} | options))
+    reader.conditions = conditions
+    found = {split.path for task in reader.tasks() for split in task}
+    assert found == {str(tmp_path / "data" / name / file if name else tmp_path / file) for name in names}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from kwire.errors import EncodeError
 from kwire.schema import struct_class
 from kwire.struct import Struct
 from kwire_inspect.capture import read_pieces
+from kwire_inspect.connections import error_codes as codes
 from kwire_inspect.connections import frame_batches
 from kwire_inspect.connections.batches import ALL, CODES, Bodies, ConnectionProjection
 from kwire_inspect.connections.error_codes import NONE, _tags, error_codes, scanner, throttle_ms
@@ -127,6 +128,13 @@ def test_only_what_identifies_clients_is_decoded(tmp_path: Path, monkeypatch: py
     assert len({row["api"] for row in rows}) > 5
     allowed = {name + ending for name in APIS | {"Envelope"} for ending in ("Request", "Response")}
     assert "ApiVersionsRequest" in decoded <= allowed - {"ApiVersionsResponse"}
+
+
+def test_structs_that_are_nested_too_deeply_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions are within topics, and topics within the response."""
+    for deepest, scans in ((3, True), (2, False)):
+        monkeypatch.setattr(codes, "DEEPEST", deepest)
+        assert (codes._compiled(PROTOCOL["MetadataResponse"], 1) is not None) == scans
 
 
 def test_tagged_fields_do_not_lead_backwards() -> None:
