@@ -597,8 +597,8 @@ def test_frames_above_a_size_with_many_values(monkeypatch: pytest.MonkeyPatch, l
 @pytest.mark.parametrize("table", ["frames", "exchanges"])
 def test_frames_above_a_size_with_few_values_have_the_same_rows(table: Table, bodies: Bodies) -> None:
     """So have those whose bodies nobody knows, or needs."""
-    answers = (SERVER, 0.0, frame(b"\0\0\0\1" + bytes(90_000)))
-    given = pieces([*THREE, answered(BEATEN, 4, 1), LATER, answers])
+    newer: list[Segment] = [(CLIENT, 0.0, LATER[2]), (SERVER, 0.0, frame(b"\0\0\0\1" + bytes(90_000)))]
+    given = pieces([*THREE, answered(BEATEN, 4, 1), *newer])
     columns = [name for name in TABLES[table].names if name not in ("raw", "request", "response")]
     schema = pa.schema([TABLES[table].field(name) for name in columns])
     small, usual = (

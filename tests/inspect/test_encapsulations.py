@@ -508,7 +508,7 @@ def test_fragments_of_fragments_up_to_a_number() -> None:
     for depth, told in ((MAX_TUNNELS, []), (MAX_TUNNELS + 1, [f"{NOT_READ}fragments of fragments"])):
         report = Report("a.pcap")
         unwrapper = Unwrapper(report)
-        found = []
+        found = list[Packet]()
         for frame in frames(ip_packet(WHOLE[3]), depth):
             found += unwrapper.add(frame, 0, len(frame), len(frame), "ethernet", 1.0, 0)
         assert [one.data for one in found] == ([] if told else [WHOLE[3].data])
@@ -713,6 +713,35 @@ def test_random_packets_raise_nothing_and_none_is_silent(
     seen = [*file_packets(str(path))]
     if whole and not any(isinstance(one, Packet) for one in seen):
         assert [one for one in seen if isinstance(one, Broken)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        vxlan(MACS + b"\x08\0" + bytes(40), port=14_789),
+        vxlan(MACS + b"\x08\0\x46", port=14_789)[:-1],
+        vxlan(MACS + b"\x86\xdd\x45" + bytes(40), port=14_789),
+        vxlan(MACS + b"\x12\x34\x45" + bytes(40), port=14_789),
+        vxlan(ethernet(ip_packet(WHOLE[0])), port=14_789, flags=9),
+        vxlan(ethernet(ip_packet(WHOLE[0])), port=14_789, reserved=1),
+        geneve(0x0800, b"\x44" + bytes(40), port=14_789),
+        geneve(0x86DD, b"\x45" + bytes(40), port=14_789),
+        geneve(0x8847, labels(16) + ip_packet(WHOLE[0]), port=14_789),
+        geneve(0x6558, MACS + b"\x08\0" + bytes(40), port=14_789),
+        geneve(0x6558, MACS + b"\x08\0", port=14_789),
+    ],
+)
+def test_what_is_like_a_tunnel_on_another_port_is_none(path: Path, data: bytes) -> None:
+    """Unless a frame or packet follows that is as it should be."""
+    write_frames(path, [(1.7e9, ethernet(ipv4(17, data)))])
+    assert problems(path) == {f"{NO_TCP}: 1 UDP port 14789": (1, 0)}
+
+
+@pytest.mark.parametrize("kind", [0x8847, 0x8100, 0x6558])
+def test_a_frame_of_vxlan_on_another_port_may_have_any_type_that_is_read(path: Path, kind: int) -> None:
+    data = vxlan(MACS + kind.to_bytes(2, "big") + b"?", port=14_789)
+    write_frames(path, [(1.7e9, ethernet(ipv4(17, data)))])
+    assert problems(path) == {f"{NOT_READ}inconsistent IP headers": (1, 65)}
 
 
 def test_geneve_without_ip_is_told(path: Path) -> None:
