@@ -38,16 +38,29 @@ def test_importing_the_package_imports_no_pass() -> None:
 
 
 def test_load_generate_and_check(definitions: Path, tmp_path: Path) -> None:
-    loaded = kwirec.load([definitions], report := kwirec.Report())
-    assert report.diagnostics == []
-    generated = kwirec.generate(loaded, [definitions], package="acme", out=tmp_path)
+    hour = field("Hour", "int8", versions="1+")
+    (definitions / "Alarm.json").write_text(clock(hour, name="Alarm", validVersions="0-1"))
+    seen: list[tuple[str, int, int]] = []
+    loaded = kwirec.load([definitions], report := kwirec.Report(), lambda *progress: seen.append(progress))
+    assert (report.diagnostics, loaded.validated) == ([], True)
+    assert seen == [("parse", 1, 2), ("parse", 2, 2), ("check", 0, 2), ("check", 2, 2)]
+    checked = kwirec.generate(loaded, [definitions], package="acme", out=tmp_path, check=True)
+    assert not (tmp_path / "acme").exists() and not checked.outcome.is_clean
+    seen.clear()
+    generated = kwirec.generate(
+        loaded, [definitions], package="acme", out=tmp_path, phase=lambda *progress: seen.append(progress)
+    )
+    assert seen[:2] == [("emit", 1, 2), ("emit", 2, 2)]
+    total = seen[-1][2]
+    assert seen[2:] == [("format", done, total) for done in range(total - len(seen) + 3, total + 1)]
+    assert (generated.messages, generated.versions, generated.layouts) == (2, 5, 3)
     assert "data/clock.py" in generated.outcome.written
     assert kwirec.generate(loaded, [definitions], package="acme", out=tmp_path, check=True).outcome.is_clean
 
 
 def test_errors_are_in_the_report(definitions: Path) -> None:
     (definitions / "Clock.json").write_text(clock(field("Hour", "int9")))
-    kwirec.load([definitions], report := kwirec.Report())
+    assert not kwirec.load([definitions], report := kwirec.Report()).validated
     assert [diagnostic.code.number for diagnostic in report.diagnostics] == ["K101"]
     assert "error[K101]" in kwirec.render(report.diagnostics)
     assert '"K101"' in kwirec.render(report.diagnostics, "json")

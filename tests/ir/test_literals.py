@@ -10,8 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwire_rules import INTEGER_RANGES
+from kwirec.diagnostics.diagnostic import Report
+from kwirec.diagnostics.examples import ABSENT, clock, field
+from kwirec.diagnostics.source import Source
+from kwirec.frontend import parse
 from kwirec.frontend.syntax import Literal
-from kwirec.ir.literals import default_literal, typed_default
+from kwirec.ir import resolve
+from kwirec.ir.literals import default_literal, default_text, typed_default
 from kwirec.ir.schema import IMPLICIT, PRIMITIVES, ArrayType, PrimitiveType, StructType, Type
 
 ARRAY = ArrayType(PrimitiveType("int32"))
@@ -134,6 +139,7 @@ def test_strings_have_as_many_bytes_as_kafka_writes() -> None:
         ("float64", "1e999", "not a finite number"),
         ("float64", False, "not a number"),
         ("string", 7, "not a string"),
+        ("string", "\ud800", "not valid Unicode text"),
         ("uuid", "AAAA", "16 bytes, not 3"),
         ("uuid", "AAAAAAAAAAAAAAAAAAAAAQ!!==", "base64"),
         ("uuid", "A", "base64"),
@@ -160,7 +166,20 @@ def test_defaults_are_spelled_as_definitions_do() -> None:
     ]
 
 
-@pytest.mark.parametrize("literal", [True, False])
-def test_what_is_no_number_with_a_fraction(literal: bool) -> None:
-    with pytest.raises(ValueError, match="not a number"):
-        typed_default(literal, of("float64"))
+@pytest.mark.parametrize(
+    ("type_", "implicit", "others"),
+    [
+        ("bool", "false", ["true"]),
+        ("int8", "0", ["1", "-1"]),
+        ("float64", "0.0", ["1.0", "-0.5"]),
+        ("uuid", "zero", ["AAAAAAAAAAAAAAAAAAAAAQ"]),
+        ("string", '""', ["a", "0", "null"]),
+        ("bytes", '""', ["null"]),
+        ("records", "null", ["null"]),
+        ("[]int8", "empty", ["null"]),
+    ],
+)
+def test_every_default_has_a_text_also_the_implicit_one(type_: str, implicit: str, others: list[str]) -> None:
+    fields = [field(f"A{n}", type_, default=default) for n, default in enumerate((ABSENT, "", *others))]
+    schema = resolve([parse(Source("Clock.json", clock(*fields)), Report())], Report())
+    assert [default_text(one) for one in schema.messages[0].root.fields] == [implicit, implicit, *others]

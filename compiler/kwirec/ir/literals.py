@@ -19,6 +19,8 @@ from kwirec.ir.schema import IMPLICIT, Default, Field, Implicit, PrimitiveType, 
 _INTEGER = re.compile(r"(?P<sign>-?)(?P<digits>0[xX][0-9a-fA-F]{1,99}|[0-9]{1,99})")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
 UUID_SIZE = 16
+ZEROES: tuple[object, ...] = (0, "", bytes(16))
+"""The values that fields have without a default. 0 also stands for ``False`` and 0.0, which equal it."""
 _ZERO = {"bool": "false", "int": "0", "float": "0.0", "Uuid": "zero"}
 _IMPLICIT = {kind: _ZERO[python] for kind, python in TYPES.items()} | {
     "records": "null",
@@ -67,8 +69,7 @@ def default_literal(default: Default | Implicit) -> str | None:
 def default_text(field: Field) -> str:
     """Return the default of a field as a literal for definitions, even if the default is implicit."""
     default = field.default
-    zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
-    if isinstance(default, Implicit) or default in zeroes:
+    if isinstance(default, Implicit) or default in ZEROES:
         return _IMPLICIT.get(str(field.type), "empty")
     return default_literal(default) or ""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from kwirec.ir.literals import ZEROES
 from kwirec.ir.schema import (
     IMPLICIT,
     ArrayType,
@@ -143,8 +144,7 @@ def _struct_kind(struct: StructCoding, version: int, *, nullable: bool) -> Struc
 
 def _default(one: Field) -> Default | Implicit:
     """Return the default. A zero becomes the implicit default, because it does not change the bytes."""
-    zeroes: tuple[object, ...] = (0, False, 0.0, "", bytes(16))
-    return IMPLICIT if one.default in zeroes else one.default
+    return IMPLICIT if one.default in ZEROES else one.default
 
 
 def _kind(type_: Type, run: Run, version: int, *, nullable: bool) -> Kind:
