@@ -60,6 +60,8 @@ def test_file_with_many_mistakes(parsed: Any, snapshot: Any) -> None:
         "stray word": f'{{ {HEAD}, stray, "fields": [] }}',
         "python literal": f'{{ {HEAD}, "latestVersionUnstable": True, "fields": [] }}',
         "never closed": f'{{ {HEAD}, "fields": [ {{ "name": "A", "type": "int8", "versions": "0+"',
+        "list never closed": f'{{ {HEAD}, "fields": [',
+        "list ends behind a comma": f'{{ {HEAD}, "fields": [], "listeners": [ "broker",',
         "ends behind a colon": f'{{ {HEAD}, "fields":',
         "open comment": f'{{ {HEAD}, "fields": [] /* }}',
         "open comment before a value": f'{{ {HEAD}, "fields": /* [] }}',

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.dump import dump_syntax
 from kwirec.frontend import Document, FieldDecl, link, parse
 from kwirec.frontend.krammar_docs import join_struct_doc, read_doc, split_struct_doc, write_doc
-from kwirec.frontend.syntax import Spanned
+from kwirec.frontend.syntax import HeaderVersionsDecl, Node, Spanned, TypeExpr
 from kwirec.ir import resolve
 from kwirec.validation import validate
 from kwirec.validation.wording import in_krammar
@@ -37,15 +39,20 @@ def test_every_word(snapshot: Any) -> None:
     assert dump_syntax([read(SAMPLE.read_text())]) == snapshot
 
 
-def test_every_name_and_type_is_where_the_tree_says() -> None:
-    found = list(nodes(read(SAMPLE.read_text()).messages))
-    assert len(found) > 150
-    for node in found:
-        if isinstance(node, FieldDecl):
-            assert node.name.span.text == node.name.value
-            assert node.span.text.startswith(node.name.value)
-        elif isinstance(node, Spanned) and isinstance(node.value, int) and node.value is not True:
-            assert str(node.value) in node.span.text
+def places(node: Any) -> Iterator[str]:
+    """The texts at which the attributes of a node stand."""
+    for part in dataclasses.fields(node):
+        for value in value if isinstance(value := getattr(node, part.name), tuple) else (value,):
+            if isinstance(value, Spanned | TypeExpr | HeaderVersionsDecl):
+                names = f"‹{value.name_span.text}›" if isinstance(value, TypeExpr) else ""
+                yield f"{part.name} ‹{value.span.text}›{names}".replace("\n", "⏎")
+
+
+def test_every_attribute_is_where_the_tree_says(snapshot: Any) -> None:
+    document = read(SAMPLE.read_text())
+    found = [one for one in nodes((*document.messages, *document.enums)) if isinstance(one, Node)]
+    assert all(one.name.span.text in one.span.text.partition("\n")[0] for one in found)
+    assert "\n".join(" ".join(places(one)) for one in found) == snapshot
 
 
 def test_a_response_takes_key_and_versions_from_its_request() -> None:
@@ -284,11 +291,13 @@ def test_a_struct_inside_of_a_message_comes_before_one_of_the_file() -> None:
 def test_a_hundred_words_and_a_hundred_levels_are_read(count: int, is_too_much: bool) -> None:
     words = f"  A: int8 // {', '.join(f'was A{number}' for number in range(count))}\n"
     levels = "".join(
-        f"{'  ' * level}A{level}: {'=>' if level < count else 'int8'}\n" for level in range(1, count + 1)
+        f"{'  ' * level}A{level}: {'=>' if level <= 100 else 'int8'}\n" for level in range(1, count + 1)
     )
-    for lines in (words, levels):
-        parse(Source("Clock.krm", f"ClockRequest => key 1, max version 1\n{lines}"), report := Report())
+    for lines, first in ((words, "A"), (levels, "A1")):
+        text = f"ClockRequest => key 1, max version 1\n{lines}  Z: int8\n"
+        [message] = parse(Source("Clock.krm", text), report := Report()).messages
         assert report.has_errors() is is_too_much
+        assert [one.name.value for one in message.fields or ()] == [first, "Z"]
 
 
 def test_a_tag_in_a_message_without_flexible_versions_is_one_of_all_versions() -> None:
