@@ -1,4 +1,4 @@
-"""Small sets of files in the indentation notation: all that their messages get from each other, and all that is said."""
+"""Small sets of files in the indentation notation: what messages get from other blocks, and all that is said."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ FILES = {
     "first of two enums": f"Kind int8 (\n  1: ONE\n)\n\n{ASK}  A: enum-Kind\n  B: =>\n    C: [enum-Kind]\n"
     "  D: Late\n\nLate => not top level\n  E: enum-Kind // v1+\n--- 02\nKind int16 (\n  2: TWO\n)\n",
     "unknown enum": f"{ASK}  A: [enum-Kidn]\n--- 02\nKind int16 (\n  2: TWO\n)\n",
-    "highest version of fields": "Log => data, flexible v1+\n  A: int8 // v3+\n  B: int8 // v0-v5\n  C: =>\n    D: Low\n\n"
-    "Low => not top level, of Log, versions v0-v7\n  E: nullable-string-v6+\n",
+    "highest version of fields": "Log => data, flexible v1+\n  A: int8 // v3+\n  B: int8 // v0-v5\n  C: =>\n"
+    "    D: Low\n\nLow => not top level, of Log, versions v0-v7\n  E: nullable-string-v6+\n",
     "highest version of words": "Log => data, flexible v4+, deprecated v0-v2\n  A: int8\n",
     "no version at all": "Log => data\n  A: int8\n\nBare => data, flexible none\n",
-    "versions of a request": f"{ASK.replace('max version 2', 'min version 1, max version 2')}  A: int8\n  B: =>\n    C: int8\n"
+    "versions of a request": f"{ASK.replace('max', 'min version 1, max')}  A: int8\n  B: =>\n    C: int8\n"
     "\nAskResponse =>\n  A: nullable[int8]\n",
     "response with words of its own": f"{ASK}\nAskResponse => flexible v2+, max version 1\n  A: int8\n",
     "response with its own flexible versions": f"{ASK}\nAskResponse => flexible v2+\n  A: int8 // tag 0\n",
@@ -46,10 +46,12 @@ FILES = {
     "response after another message": f"{ASK}\n{LATE}\nAskResponse =>\n  A: Late\n",
     "response of nobody": f"{ASK}\nTellResponse =>\n  A: int8\n",
     "response by its kind": f"{ASK}\nAnswer => response, max version 1\n  A: int8\n\nReply => response\n",
-    "version fields": "Log => not top level, with version field\n  //# a note\n  // The version.\n  Version: int16\n  A: int8\n"
-    "\nBad => not top level, with version field\n  A: int8\n\nNone => not top level, with version field, data\n"
-    "\nWide => with version field, max version 3\n  Version: [int16]\n\nLate => with version field\n  Version: int16 // v1+\n",
-    "reserved keys": "GoneRequest => key 3, reserved\n\nGoneResponse =>\n\nLostRequest => reserved, key 4, flexible v1+\n",
+    "version fields": "Log => not top level, with version field\n  //# a note\n  // The version.\n  Version: int16\n"
+    "  A: int8\n\nBad => not top level, with version field\n  A: int8\n\n"
+    "None => not top level, with version field, data\n\n"
+    "Wide => with version field, max version 3\n  Version: [int16]\n\nLate => with version field\n"
+    "  Version: int16 // v1+\n",
+    "reserved": "GoneRequest => key 3, reserved\n\nGoneResponse =>\n\nLostRequest => reserved, key 4, flexible v1+\n",
 }  # fmt: skip
 
 

@@ -167,19 +167,21 @@ def test_defaults_are_spelled_as_definitions_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("type_", "implicit", "others"),
+    ("type_", "zero", "implicit", "others"),
     [
-        ("bool", "false", ["true"]),
-        ("int8", "0", ["1", "-1"]),
-        ("float64", "0.0", ["1.0", "-0.5"]),
-        ("uuid", "zero", ["AAAAAAAAAAAAAAAAAAAAAQ"]),
-        ("string", '""', ["a", "0", "null"]),
-        ("bytes", '""', ["null"]),
-        ("records", "null", ["null"]),
-        ("[]int8", "empty", ["null"]),
+        ("bool", "false", "false", ["true"]),
+        ("int8", "0x0", "0", ["1", "-1"]),
+        ("float64", "0e5", "0.0", ["1.0", "-0.5"]),
+        ("uuid", "A" * 22, "zero", ["AAAAAAAAAAAAAAAAAAAAAQ"]),
+        ("string", "", '""', ["a", "0", "null"]),
+        ("bytes", "", '""', ["null"]),
+        ("records", "", "null", ["null"]),
+        ("[]int8", "", "empty", ["null"]),
     ],
 )
-def test_every_default_has_a_text_also_the_implicit_one(type_: str, implicit: str, others: list[str]) -> None:
-    fields = [field(f"A{n}", type_, default=default) for n, default in enumerate((ABSENT, "", *others))]
+def test_every_default_has_a_text_also_the_implicit_one(
+    type_: str, zero: str, implicit: str, others: list[str]
+) -> None:
+    fields = [field(f"A{n}", type_, default=default) for n, default in enumerate((ABSENT, zero, *others))]
     schema = resolve([parse(Source("Clock.json", clock(*fields)), Report())], Report())
     assert [default_text(one) for one in schema.messages[0].root.fields] == [implicit, implicit, *others]

@@ -61,12 +61,27 @@ WAIVER = '[[tool.kwirec.waivers]]\ncode = "K207"\nmessage = "Clock"\nreason = "o
     ("text", "problem"),
     [
         ('[tool.kwirec]\nseverity = { K99 = "off" }', "severity: unknown code `K99`; did you mean `K909`?"),
-        ('[tool.kwirec]\nseverity = { tag-gaps = "off" }', "severity: unknown code `tag-gaps`; did you mean `tag-gap`?"),
-        ('[tool.kwirec]\nseverity = { K602 = "off" }', "severity: K602 (duplicate-tag) is an error that cannot be relaxed"),
-        ('[tool.kwirec]\nseverity = { K207 = "mild" }', "severity: `mild` for K207 is not one of error, warning, note, off"),
-        ('[tool.kwirec]\nseverity = { K603 = "off", tag-gap = "note" }', "severity: K603 is set twice, once as `tag-gap`"),
+        (
+            '[tool.kwirec]\nseverity = { tag-gaps = "off" }',
+            "severity: unknown code `tag-gaps`; did you mean `tag-gap`?",
+        ),
+        (
+            '[tool.kwirec]\nseverity = { K602 = "off" }',
+            "severity: K602 (duplicate-tag) is an error that cannot be relaxed",
+        ),
+        (
+            '[tool.kwirec]\nseverity = { K207 = "mild" }',
+            "severity: `mild` for K207 is not one of error, warning, note, off",
+        ),
+        (
+            '[tool.kwirec]\nseverity = { K603 = "off", tag-gap = "note" }',
+            "severity: K603 is set twice, once as `tag-gap`",
+        ),
         ('[tool.kwirec]\nseverity = "off"', '`severity` must be a table such as { K207 = "off" }'),
-        ('[tool.kwirec]\nseverities = { K207 = "off" }', "[tool.kwirec] has no `severities`; did you mean `severity`?"),
+        (
+            '[tool.kwirec]\nseverities = { K207 = "off" }',
+            "[tool.kwirec] has no `severities`; did you mean `severity`?",
+        ),
         ("[tool.kwirec]\nwaivers = 3", "write each waiver as its own [[tool.kwirec.waivers]]"),
         ("[tool.kwirec]\nwaivers = [3]", "write each waiver as its own [[tool.kwirec.waivers]]"),
         (WAIVER.replace('reason = "ours"', ""), "waiver 1: `reason` is missing"),
