@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kwire_inspect.capture import Broken, Peer, read_pieces
+from kwire_inspect.capture import Broken, Peer, pcapng, read_pieces
 from kwire_inspect.capture.name_blocks import address_names
 from kwire_inspect.capture.packet_files import (
     ALWAYS,
@@ -489,6 +489,74 @@ def test_blocks_that_are_large_or_contradict_others(path: Path, order: str) -> N
     claims = four[:20] + struct.pack(order + "I", 46) + four[24:]
     (reason,) = read_blocks(path, head, claims)
     assert reason == f"{len(head)}: a packet of 46 bytes in a block that can hold 44 (0, 0)"
+
+
+@pytest.mark.parametrize("before", [0, 250])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_the_next_block_behind_invalid_bytes(path: Path, order: str, before: int) -> None:
+    """Its size, a multiple of four that a packet can have, stands at both of its ends."""
+    a = Blocks(order)
+    head, packets = a.section() + a.interface() + a.packet(1, 1), a.packet(8, 8) + a.packet(9, 9)
+    invalid = INVALID + struct.pack(order + "I", 6) * before
+    told = f"{len(head)}: invalid block size {0xFFFFFFFF}: reading continues at the next valid block (0, 0)"
+
+    def false(size: int, last: int) -> bytes:
+        return struct.pack(order + "II", 6, size) + bytes(max(size, 32) - 12) + struct.pack(order + "I", last)
+
+    expected = ["1 at 1e-06", told, "8 at 8e-06", "9 at 9e-06"]
+    assert read_blocks(path, head, invalid, packets) == expected
+    for size, last in ((28, 28), (31, 31), (34, 34), (36, 40), (MAX_PACKET + 4100, MAX_PACKET + 4100)):
+        assert read_blocks(path, head, invalid, false(size, last), packets) == expected, size
+    empty = f"{len(head) + len(invalid)}: not read: inconsistent IP headers (1, 0)"
+    for size in (32, MAX_PACKET + 4096):
+        assert read_blocks(path, head, invalid, false(size, size), INVALID, packets) == [*expected, empty]
+    assert read_blocks(path, head, invalid)[1:] == [
+        f"{len(head)}: truncated: the last block is only {len(invalid)} bytes long (0, 0)"
+    ]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_interfaces_are_limited_and_their_options_have_sizes(
+    path: Path, order: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the limit there are neither interfaces nor what they dropped."""
+    a = Blocks(order)
+    odd = a.interface(resolution=b"", offset=bytes(7)), a.interface(resolution=b"\x03\x09", offset=bytes(9))
+    assert read_blocks(path, a.section(), *odd, a.packet(1, 7), a.packet(2, 7, 1)) == ["1 at 7e-06", "2 at 0.007"]
+    wrong = option(5, b"\1" * 4, order) + option(7, b"\1" * 9, order) + option(6, b"\1" + bytes(7), order)
+    nothing = block(5, struct.pack(order + "III", 0, 0, 0) + wrong, order)
+    first = a.section() + a.interface()
+    assert read_blocks(path, first, a.dropped(0), nothing, a.dropped(0, here=0), a.packet(1, 0)) == ["1 at 0"]
+    monkeypatch.setattr(pcapng, "MAX_INTERFACES", 2)
+    parts = [a.interface(), a.interface(resolution=b"\x03"), a.packet(1, 1, 1), a.packet(2, 1, 2), a.packet(3, 1, 7)]
+    drops = [a.dropped(number, here=10**number) for number in (3, 1, 2, 3)]
+    place = len(first) + sum(map(len, parts[:3]))
+    assert read_blocks(path, first, *parts, *drops) == [
+        "1 at 1e-06",
+        f"{place}: a packet refers to interface 2, but the section describes only 2 (0, 0)",
+        f"{len(first) + sum(map(len, parts))}: {DROPPED} (1010, 0)",
+    ]
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_packets_without_bytes_and_on_interfaces_without_a_link(path: Path, order: str) -> None:
+    a = Blocks(order)
+    short = block(1, struct.pack(order + "HHI", RAW, 0, 0)[:4], order)
+    empty = block(6, struct.pack(order + "IIIII", 0, 0, 5, 0, 60), order)
+    old = block(2, struct.pack(order + "HHIIII", 0, 0, 0, 6, 0, 60), order)
+    head = a.section() + a.interface()
+    cut = f"{len(head)}: truncated packets: only 0 of 60 bytes were captured here (0, 0)"
+    for one in (empty, old):
+        assert read_blocks(path, head, one, a.packet(1, 1))[:2] == [cut, "1 at 1e-06"]
+    told = f"{len(a.section())}: an interface description of only 16 bytes (0, 0)"
+    place = len(a.section() + short + a.packet(1, 1))
+    for one, kind in ((a.simple(2), 3), (a.old(2, 2), 2)):
+        found = read_blocks(path, a.section(), short, a.packet(1, 1), one, a.interface(), a.packet(3, 3, 1))
+        assert found == [
+            told,
+            f"{place}: a packet block of type {kind} is inconsistent with its section (0, 0)",
+            "3 at 3e-06",
+        ]
 
 
 @pytest.mark.parametrize("order", ["<", ">"])

@@ -387,13 +387,21 @@ def test_evidence_for_a_client(segments: list[Segment], enough: int, expected: t
         assert tuple(found) == expected
 
 
-@pytest.mark.parametrize(("count", "expected"), [(34, 1), (35, 0)])
-def test_a_side_is_given_up_after_frames_that_cannot_be_read(count: int, expected: int) -> None:
-    """If none could be read before. The last three wait for more, and pieces of a side are taken as one."""
-    bad = b"".join(frame(asked(BEAT, 4, number)[2][4:-2]) for number in range(count))
-    segments: list[Segment] = [(CLIENT, 0.0, bad), (SERVER, 0.0, b""), asked(BEAT, 4, count)]
-    assert score(pieces(segments), 1 << 18, PROTOCOL, swapped=False) == expected
-    assert score(pieces([asked(BEAT, 4, count), *segments]), 1 << 18, PROTOCOL, swapped=False) == 2
+@pytest.mark.parametrize(("more", "expected"), [(0, 1), (1, 0)])
+def test_a_side_is_given_up_after_frames_that_cannot_be_read(more: int, expected: int) -> None:
+    """If none could be read before. The last ones wait for more, and pieces of a side are taken as one."""
+    for count, bad in (
+        (34 + more, b"".join(frame(asked(BEAT, 4, number)[2][4:-2]) for number in range(34 + more))),
+        (33 + more, UNREADABLE * (33 + more)),
+    ):
+        segments: list[Segment] = [(CLIENT, 0.0, bad), (SERVER, 0.0, b""), asked(BEAT, 4, count)]
+        assert score(pieces(segments), 1 << 18, PROTOCOL, swapped=False) == expected
+        assert score(pieces([asked(BEAT, 4, count), *segments]), 1 << 18, PROTOCOL, swapped=False) == 2
+    answers: list[Segment] = [(SERVER, 0.0, b"".join(answered(BEATEN, 4, number)[2] for number in range(32 + more)))]
+    assert (
+        score(pieces([*answers, (CLIENT, 0.0, b""), asked(BEAT, 4, 99)]), 1 << 18, PROTOCOL, swapped=False)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
