@@ -138,3 +138,18 @@ def test_packets_with_one_wrong_bit(kind: str, name: str, snapshot: SnapshotAsse
     """By byte and bit of the frame."""
     told = [line for line in runs([*changed(kind, name)]) if not line.endswith(": read")]
     assert "\n".join(told) == snapshot
+
+
+@pytest.mark.parametrize("name", [*SENT])
+@pytest.mark.parametrize("kind", ["Ethernet", "GRE"])
+def test_packets_of_any_size_in_the_header_of_ip(kind: str, name: str, snapshot: SnapshotAssertion) -> None:
+    """By size. Beyond the frame it says nothing, unless a tunnel may have cut the packet off."""
+    link, wrap = EVERY[kind]
+    at, ip = 2 if name == "IPv4" else 4, ip_packet(SENT[name])
+    whole = int.from_bytes(ip[at : at + 2], "big")
+
+    def sized(size: int) -> str:
+        frame = wrap(ip[:at] + size.to_bytes(2, "big") + ip[at + 2 :])
+        return outcome(frame, len(frame), link, SENT[name])
+
+    assert "\n".join(runs([(str(size), sized(size)) for size in (*range(whole + 2), 65_535)])) == snapshot
