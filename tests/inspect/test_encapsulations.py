@@ -274,6 +274,26 @@ def test_what_is_not_tcp_is_told_only_if_nothing_is(path: Path, name: str) -> No
     assert problems(path) == {f"{NO_TCP}: 3 {name}": (3, 0)}
 
 
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (gre(0, b"keep-alive"), f"{NO_TCP}: 1 empty GRE"),
+        (gre(0x0800, b""), f"{NO_TCP}: 1 empty GRE"),
+        (gre(0x88BE, b"", sequence=True), f"{NO_TCP}: 1 empty GRE"),
+        (gre(0x0800, b"\x10"), f"{NOT_READ}inconsistent IP headers"),
+        (b"\x40\0\x08\0" + bytes(40), f"{NOT_READ}unknown kind of GRE"),
+        (b"\0\2\x08\0" + bytes(40), f"{NOT_READ}unknown kind of GRE"),
+        (b"\0\x80\x08\0" + ip_packet(WHOLE[3]), ""),
+        (gre(0x22EB, b"\x10" + bytes(60), sequence=True), f"{NOT_READ}unknown version of ERSPAN"),
+        (gre(0x88BE, b"\x20" + bytes(60), sequence=True), f"{NOT_READ}unknown version of ERSPAN"),
+    ],
+)
+def test_what_gre_says_of_its_contents(path: Path, data: bytes, told: str) -> None:
+    """An acknowledgement belongs to version 1 alone."""
+    write_frames(path, [(1.7e9, ethernet(ipv4(47, data)))])
+    assert [*problems(path)] == ([told] if told else [])
+
+
 NUMBERS: dict[str, tuple[Callable[[int], bytes], dict[int, str], dict[int, str]]] = {
     "EtherType 0x{:04x}": (
         lambda number: MACS + number.to_bytes(2, "big") + bytes(50),
