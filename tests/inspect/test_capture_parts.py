@@ -153,15 +153,15 @@ def test_a_file_that_breaks_off_gives_what_was_read_and_where_it_ended(
     """An error of the system is told of the whole file, and bytes that cannot be decompressed at the last before."""
 
     class Failing(io.RawIOBase):
-        def __init__(self, data: bytes) -> None:
-            self.file = io.BytesIO(data)
+        def __init__(self, *reason: int | str) -> None:
+            self.file, self.reason = io.BytesIO(data), reason
 
         def readable(self) -> bool:
             return True
 
         def readinto(self, into: Any) -> int:
             if self.file.tell() >= 2 << 17:
-                raise OSError(5, "Input/output error")
+                raise OSError(*self.reason)
             return self.file.readinto(into)
 
     write_pcap(path, [sent(number, bytes(930)) for number in range(300)])
@@ -172,8 +172,10 @@ def test_a_file_that_breaks_off_gives_what_was_read_and_where_it_ended(
         *whole,
         f"{len(data)}: truncated gzip data (0, 0)",
     ]
-    monkeypatch.setattr(places, "opened", lambda *_, **__: io.BufferedReader(Failing(data)))
-    assert lines(file_packets(str(path))) == [*whole[:262], "0: cannot be read: Input/output error (0, 0)"]
+    for reason in ((5, "Input/output error"), ("it is gone",)):
+        monkeypatch.setattr(places, "opened", lambda *_, given=reason, **__: io.BufferedReader(Failing(*given)))
+        told = reason[-1]
+        assert lines(file_packets(str(path))) == [*whole[:262], f"0: cannot be read: {told} (0, 0)"]
 
 
 def files_of(folder: Path, times: dict[str, Sequence[float]]) -> list[str]:

@@ -743,6 +743,7 @@ def test_random_packets_raise_nothing_and_none_is_silent(
         vxlan(MACS + b"\x86\xdd\x45" + bytes(40), port=14_789),
         vxlan(MACS + b"\x12\x34\x45" + bytes(40), port=14_789),
         vxlan(ethernet(ip_packet(WHOLE[0])), port=14_789, flags=9),
+        vxlan(ethernet(ip_packet(WHOLE[0])), port=14_789, flags=12),
         vxlan(ethernet(ip_packet(WHOLE[0])), port=14_789, reserved=1),
         geneve(0x0800, b"\x44" + bytes(40), port=14_789),
         geneve(0x86DD, b"\x45" + bytes(40), port=14_789),

@@ -134,6 +134,7 @@ WRAPPINGS: dict[str, Wrap] = {
     "VXLAN": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip)))),
     "VXLAN on another port": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip), port=14_789))),
     "VXLAN with a policy": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip), flags=0x88, reserved=5))),
+    "VXLAN with the flags of VXLAN-GPE": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip), flags=12))),
     "VXLAN of Linux with a policy": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip), port=8472, flags=0x88))),
     "VXLAN over IPv6": lambda ip: ethernet(ipv6(17, vxlan(ethernet(ip)))),
     "VXLAN with tags": lambda ip: ethernet(ipv4(17, vxlan(ethernet(ip, TAG), port=8472)), TAG),
