@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from functools import partial
+from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 
@@ -17,19 +18,11 @@ from kwire_inspect.reports import (
     advice,
     basis,
     census,
-    charts,
-    client_usage,
     counted,
     encrypted,
-    formats,
     latency,
-    newer,
     offsets,
     over_time,
-    owners,
-    page,
-    prometheus,
-    readiness,
     terminal,
 )
 from kwire_inspect.reports.client_usage import Client, Use
@@ -105,32 +98,53 @@ def test_advice(snapshot: SnapshotAssertion) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("limit", "most"),
-    [
-        (terminal.ROWS, 20),
-        (formats.MARKDOWN_ROWS, 200),
-        (page.AT_ONCE, 100),
-        (latency.TOP, 100),
-        (latency.SLOW_ROWS, 20),
-        (census.TOP, 200),
-        (offsets.TOP, 500),
-        (offsets.BARS, 25),
-        (over_time.MAX_ROWS, 60),
-        (charts.PALETTE, 8),
-        (readiness.MAX_NAMED, 10),
-        (newer.MAX_NAMED, 10),
-        (advice.EXAMPLES, 5),
-        (encrypted.MAX_ROWS, 1000),
-        (basis.MAX_PROBLEMS, 1000),
-        (prometheus.MAX_CLIENTS, 1000),
-        (client_usage.MAX_ROWS, 200_000),
-        (owners.MAX_FILE, 16_777_216),
-    ],
-)
-def test_limits(limit: int, most: int) -> None:
+MB = 1 << 20
+LIMITS: dict[str, dict[str, int]] = {
+    "command.common": {"MAX_NAMED": 5, "PROBED": 65_536, "WIDTH": 140},
+    "command.engines": {"WORTH": 64 * MB, "BRIEF_LIMIT": 1024 * MB},
+    "command.live": {"REFRESH": 30},
+    "command.reports": {"MAX_ROWS": 10_000},
+    "reports.advice": {"EXAMPLES": 5},
+    "reports.basis": {"MAX_PROBLEMS": 1000},
+    "reports.census": {"TOP": 200},
+    "reports.charts": {"PALETTE": 8},
+    "reports.client_usage": {"MAX_ROWS": 200_000, "VERIFIES_SINCE": 4, "CREATES_SINCE": 7},
+    "reports.encrypted": {"MAX_ROWS": 1000},
+    "reports.formats": {"MARKDOWN_ROWS": 200},
+    "reports.latency": {"TOP": 100, "SLOW_ROWS": 20, "ACCURACY": 1000},
+    "reports.newer": {"MAX_NAMED": 10},
+    "reports.offsets": {"TOP": 500, "BARS": 25},
+    "reports.over_time": {"MAX_ROWS": 60},
+    "reports.owners": {"MAX_FILE": 16 * MB},
+    "reports.page": {"AT_ONCE": 100, "LONG": 36},
+    "reports.prometheus": {"MAX_CLIENTS": 1000},
+    "reports.readiness": {"MAX_NAMED": 10},
+    "reports.terminal": {"ROWS": 20, "WIDEST": 60, "NARROW": 16, "WORD": 28},
+    "reports.text": {"LONGEST": 200, "WHOLE": MB},
+    "segments.reading": {"MAX_INDEX": 16 * MB},
+    "segments.rows": {"MAX_RECORD": 2 * MB},
+    "stored": {"MAX_MARKER": 64 * MB},
+    "tables.clients": {"MAX_VERSIONS": 10_000, "MAX_IDENTITY": 1000},
+    "tables.database": {"MAX_PARTS": 4096, "MAX_VALUE": 1024 * MB},
+    "text_logs.dumps": {"MAX_JSON": 16 * MB, "MAX_VALUES": 500_000, "MAX_COUNTED": 1 << 53, "MAX_LABELS": 64},
+    "text_logs.hosts": {"LONGEST": 600},
+    "text_logs.lines": {"LONGEST": 4 * MB, "MAX_PROBLEMS": 1000},
+    "text_logs.metrics": {"MAX_SERIES": 100_000},
+    "text_logs.refusals": {"NEAR": 65_536, "MAX_LINES": 300, "MAX_BYTES": MB, "LONGEST_MESSAGE": 1000, "PREFIX": 200},
+    "text_logs.requests": {"MAX_LINES": 2000, "MAX_BYTES": 4 * MB, "LAYOUT": 80},
+}
+
+
+@pytest.mark.parametrize("module", LIMITS)
+def test_limits(module: str) -> None:
     """What reports leave out must not change by chance: people compare reports of two days."""
-    assert limit == most
+    found = vars(import_module(f"kwire_inspect.{module}"))
+    assert {name: found[name] for name in LIMITS[module]} == LIMITS[module]
+
+
+def test_steps_of_charts_over_time() -> None:
+    steps = "1 s, 5 s, 10 s, 30 s, 1 min, 5 min, 10 min, 30 min, 1 h, 3 h, 6 h, 12 h, 1 d, 7 d, 30 d"
+    assert ", ".join(str(over_time.Steps(length)) for length in over_time.USUAL) == steps
 
 
 def test_reports_have_their_limits_without_being_asked() -> None:

@@ -165,6 +165,7 @@ def test_a_uri_of_a_file_is_its_path(folder: Path, prefix: str) -> None:
         ({"path": "/no/such/file"}, "/no/such/file: no such file"),
         ({"path": "/no/such/*.pcap"}, "no file matches this pattern"),
         ({"path": "s3a://bucket/x"}, "s3a:"),
+        ({"path": "https://me:word@host/x"}, "https://host: an address with a password"),
         ({"paths": "a,b"}, "a JSON list"),
     ],
 )

@@ -372,6 +372,7 @@ def test_each_line_has_its_own_time(tmp_path: Path) -> None:
     times = [start, *(start + timedelta(**{unit: count}) for unit, count in steps.items()), start.replace(year=2026)]
     usual = [f"[{time:%Y-%m-%d %H:%M:%S},{time.microsecond // 1000:03}] DEBUG " for time in times]
     layouts = [*zip(usual, times, strict=True), (f"{start:%d %b %Y %H:%M:%S},379 ", start), ("DEBUG ", None)]
+    layouts.append((usual[0].replace("-10-", "-13-"), None))
     message = lines("4.1.1")[0].partition(b"Completed request:")[2]
     given = [one for pair in product(layouts, repeat=2) for one in pair]
     text = b"".join(b"%sCompleted request:%s" % (prefix.encode(), message) for prefix, _ in given)
@@ -530,6 +531,8 @@ def test_what_an_envelope_holds_is_a_row_of_its_own() -> None:
     assert (row["outcome"], row["request"]) == ("unanswered", inner)
     assert row["reason"] == "the response to its Envelope contains no response"
     assert isinstance(PROTOCOL.decode_request(outer["request"]), Request)
+    cut = line_of({"requestApiKey": 58, "requestApiVersion": 0}, body | {"requestData": base64(inner[:5])}, {})
+    assert [(row["api"], row["forwarded"]) for row in bytes_of(cut)] == [("Envelope", False)]
 
 
 def test_the_content_of_an_envelope_has_no_address_but_the_times_of_its_line(tmp_path: Path) -> None:

@@ -284,8 +284,9 @@ def test_what_of_an_entry_is_kept_and_looked_at(tmp_path: Path) -> None:
         for size in (1_000_000, 1 << 20)
     ]
     assert [[row["api_key"] for row in found] for found in far] == [[3], [None]]
-    (row,) = of(tmp_path, refused(1, before="x" * 300))
-    assert row["time"].second == 25
+    for before in ("x" * 300, "{no JSON} ", '{"a":' * 50_000):
+        (row,) = of(tmp_path, refused(1, before=before))
+        assert (row["time"].second, row["version"]) == (25, 1)
     nested = json.dumps({"a": {"b": {"c": {"d": {"e": CLOSING}}}}, "log": "Unknown API key 3"})
     assert [row["api_key"] for row in of(tmp_path, nested)] == [3]
     ordered = json.dumps({"a": "Unknown API key 9", "message": "Unknown API key 4", "b": CLOSING})

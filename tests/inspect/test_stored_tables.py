@@ -214,6 +214,8 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     assert stored_tables(str(table)) == []
     (table / "_kwire").unlink()
     assert stored_tables(str(table)) == []
+    (table / "_kwire").mkdir()
+    assert stored_tables(str(table)) == []
 
 
 def test_times_as_spark_writes_them_may_be_of_any_year(tmp_path: Path) -> None:
