@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
 from kwire.command import main as run
@@ -20,6 +22,7 @@ from kwire.guide import Guide
 from kwire_inspect.reports.formats import FORMATS, MARKDOWN_ROWS, formats_of, json_text, junit, markdown
 from kwire_inspect.reports.report import FAILED, PASSED, SKIPPED, Cell, Check, Column, Report, Table
 from kwire_inspect.reports.report_files import write_report
+from kwire_inspect.reports.terminal import print_report
 from kwire_inspect.reports.text import file_name
 from kwire_kafka import PROTOCOL
 from kwire_rules.markdown import escaped
@@ -159,3 +162,13 @@ def test_the_whole_text_of_each_format(snapshot: SnapshotAssertion) -> None:
         assert re.sub(r"(s|m|x)\1{99,}", r"\1...", write(found)) == snapshot
     assert formats_of(found) == ["json", "markdown", "junit"]
     assert formats_of(replace(found, checks=())) == ["json", "markdown"]
+
+
+@pytest.mark.parametrize(("size", "cut"), [(1000, 0), (1001, 1)])
+def test_a_sentence_is_cut_after_a_thousand_characters(size: int, cut: int) -> None:
+    long = "y" * size
+    tables = (Table("t", "T", note=long, empty=long).with_columns("a"),)
+    found = Report("r", "R", (long,), tables, checks=(Check("a", "b", FAILED, long), Check("c", "b", SKIPPED, long)))
+    print_report(found, Console(file=(printed := io.StringIO()), width=2000))
+    texts = markdown(found), junit(found), printed.getvalue()
+    assert [text.count(f"{'y' * 1000}…") for text in texts] == [3 * cut, 3 * cut, 2 * cut]

@@ -225,6 +225,16 @@ def test_a_broker_appends_to_the_last_segment_of_a_folder(tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize(
+    ("size", "reason"), [(-1, "cannot be opened"), (1, "cannot be read: No such file or directory")]
+)
+def test_a_file_that_cannot_be_read_is_a_row(tmp_path: Path, size: int, reason: str) -> None:
+    split = Split(str(tmp_path / f"{0:020}.log"), 0, size, size)
+    (batch,) = reading.record_batches([split], RECORDS)
+    told = {"source": split.path, "problem": reason}
+    assert batch.to_pylist() == [dict.fromkeys(RECORDS.names) | told]
+
+
+@pytest.mark.parametrize(
     ("milliseconds", "expected"),
     [
         (-62_135_596_800_001, None),

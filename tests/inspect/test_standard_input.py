@@ -81,6 +81,14 @@ def test_it_gives_the_same_tables_as_a_file(
     assert told[0] == told[1]
 
 
+def test_several_tables_are_read_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: Piped) -> None:
+    monkeypatch.setattr("kwire_inspect.storage.places.PEEK", 1000)  # fewer bytes than there are
+    piped(CAPTURE)
+    run(["tables", STDIN, "--out", str(tmp_path), "-q"])
+    found = tables(tmp_path)
+    assert min(len(found["frames"]), len(found["exchanges"])) > 1
+
+
 def test_it_is_one_input_of_several(tmp_path: Path, piped: Piped) -> None:
     (tmp_path / "a.log").write_bytes(LOG)
     piped(CAPTURE)

@@ -65,7 +65,6 @@ class Rows:
         self._bounds = None if bounds == Bounds() else bounds
         self._hide = hide
         self.limit = limit
-        self._most = most
         self._failfast = failfast
         self.source = source
         self._builder = RecordBuilder(decoded_schema(schema, self._bounds is not None, hide), ROWS, BYTES, most)

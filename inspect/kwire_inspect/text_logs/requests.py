@@ -91,8 +91,6 @@ class RequestRows:
         that follows a partly written entry, as after a crash.
         """
         start = line.find(MARK)
-        if start < 0:
-            return []
         try:
             rows = fast_row(source, position, line, start, self._clock.time, self._projection, self._shown)
         except (MsgspecError, ValueError, RecursionError):
@@ -102,8 +100,6 @@ class RequestRows:
         try:
             found = parse_line(line.decode("utf-8", "replace"))
             return list(self._of(found, source, position)) if found else []
-        except RecursionError:
-            return [_LAYOUT.corrupt(source, position, "JSON too deeply nested")]
         except RequestLogError as error:
             reason = f"{error.path}: {error.reason}" if error.path else error.reason
             rows = [_LAYOUT.corrupt(source, position, reason)]
