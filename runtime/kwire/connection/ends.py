@@ -68,7 +68,7 @@ class _End:
             other = sniff_protocol(error.data) if error.message_name == "frame" and error.data else None
             reason = f"{error.reason}; it looks like {other}" if other else error.reason
             violation = ProtocolViolationError(
-                reason, message_name=error.message_name, path=error.path, offset=error.offset, data=error.data
+                reason, message_name=error.message_name, path=error.path, data=error.data
             )
             violation.events = events
             raise violation from None

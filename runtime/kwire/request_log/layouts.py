@@ -87,7 +87,7 @@ def _unwrapped(text: str, mark: str, start: int) -> tuple[str, str] | None:
             continue
         inner = next(_strings(found, mark), None)
         if inner is not None:
-            return " ".join([text[:brace].strip(), *_facts(found)]).strip(), inner
+            return " ".join([text[:brace].strip(), *_facts(found)]), inner
     return None
 
 
