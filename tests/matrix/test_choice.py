@@ -75,11 +75,11 @@ def test_every_choice_has_a_version_or_the_reason_why_it_has_none(
 
 
 ROWS: dict[int, tuple[Any, ...]] = {
+    18: (("1.1", "2.0", "ApiVersions", "0-3", "", "", "", "broker controller"),),
     0: (("1.0", "1.1", "Produce", "0-2", "", "", "", ""), ("2.0", "2.0", "Produce", "3-5", "0-5", "3", "", "broker")),
     1: (("1.0", "2.0", "Fetch", "0-4", "", "0-1", "", "broker controller"),),
     2: (("1.1", "2.0", "Vote", "0-2", "", "", "1-2", "controller"),),
     3: (("1.1", "1.1", "Push", "0-1", "none", "", "", "broker"), ("2.0", "2.0", "Push", "2", "", "", "", "broker")),
-    18: (("1.1", "2.0", "ApiVersions", "0-3", "", "", "", "broker controller"),),
 }
 RELEASES = Releases({"1.0": "a", "1.1": "b", "2.0": "c"}, ROWS, {"1.1": (("FetchRequest", "ClusterId", 0, "2-4"),)})
 
@@ -128,6 +128,8 @@ def test_an_unknown_release_is_named_with_those_of_its_major_or_the_newest_of_ea
     name: str, known: str
 ) -> None:
     releases = Releases(dict.fromkeys(("0.8.2.1", "0.8.2.2", "2.1.0", "2.1.1", "2.2.0"), ""), {}, {})
+    number: Any = 2
+    assert (name in releases, number in releases) == (name == "2", False)
     if name == "2":
         assert releases[name].name == known
     else:

@@ -102,6 +102,17 @@ def test_the_default_of_a_tagged_uuid_is_text() -> None:
     parts = model_of(PROTOCOL["FetchRequest"], 17).model_json_schema()["$defs"]
     place = parts["FetchPartitionV17"]["properties"]["replicaDirectoryId"]
     assert place["default"] == "AAAAAAAAAAAAAAAAAAAAAA"
+    assert "default" not in parts["FetchTopicV17"]["properties"]["topicId"]
+
+
+def test_a_tagged_field_may_be_absent_or_have_one_of_its_names() -> None:
+    cls = PROTOCOL["PartitionRecord"]
+    model = model_of(cls, 2)
+    value = model.from_codec(make(cls, 2, FIXED["zero"])).model_dump(mode="json")
+    assert "lastKnownElr" not in value
+    one, other = {"lastKnownElr": [1]}, {"lastKnownELR": [1]}
+    for more, right in (({}, True), (one, True), (other, True), (one | other, False)):
+        assert (judge(model).is_valid(value | more), accepts(model, value | more)) == (right, right), more
 
 
 def test_fields_without_a_tag_have_no_default() -> None:
@@ -138,6 +149,11 @@ def test_names_of_former_releases_are_deprecated() -> None:
     former = {name: place for name, place in properties.items() if "deprecated" in place}
     assert former["maxWait"] == properties["maxWaitMs"] | {"deprecated": True}
     assert "maxWaitMs" not in former
+    properties = model_of(PROTOCOL["FetchResponse"], 4).model_json_schema()["$defs"]["PartitionDataV4"]["properties"]
+    size = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+    size |= {"description": "Size of the omitted records in bytes."}
+    assert properties["recordsSizeInBytes"] == size
+    assert properties["recordSetSizeInBytes"] == size | {"deprecated": True}
 
 
 @pytest.mark.parametrize("name", ["ProduceRequest", "FetchRequest", "AlterClientQuotasRequest"])

@@ -13,6 +13,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from kwire.errors import UnknownMessageError, UnknownVersionError
+from kwire.message import Message
 from kwire.models import WITH_RECORDS, ModelOf
 from kwire.uuids import Uuid
 from kwire_kafka import (
@@ -116,6 +117,12 @@ def test_problems_have_paths() -> None:
     ]
 
 
+@pytest.mark.parametrize("wrong", [None, 5, "A" * 16, [0] * 16])
+def test_a_uuid_is_bytes_or_text(wrong: object) -> None:
+    value = fetch_json(topics=[{"topicId": wrong, "partitions": []}])
+    assert problems(FetchRequestModel.for_version(13), value) == [("topics.0.topicId", "uuid")]
+
+
 def test_fields_of_other_versions_are_refused() -> None:
     value = fetch_json()
     assert problems(FetchRequestModel.for_version(15), value) == [("replicaId", "extra_forbidden")]
@@ -194,32 +201,21 @@ def test_records_may_be_left_out_but_then_there_is_no_codec_object() -> None:
 
 def test_dumps_for_python_have_its_values_and_attributes() -> None:
     """Numbers that JSON lacks, uuids and bytes as they are, under the names of the attributes."""
-    op = alter_client_quotas.OpData(key="k", value=math.inf)
-    entry = alter_client_quotas.AlterClientQuotasRequestEntryData(ops=[op])
-    partition = produce.PartitionProduceData(index=1, records=b"r")
-    for message, version, dumped in (
-        (
-            AlterClientQuotasRequest(entries=[entry]),
-            0,
-            {"entries": [{"entity": [], "ops": [{"key": "k", "value": math.inf, "remove": False}]}]},
-        ),
-        (FetchRequest(topics=[fetch.FetchTopic(topic_id=TOPIC_ID)]), 13, {"topics": [{"topic_id": TOPIC_ID}]}),
-        (
-            ProduceRequest(topic_data=[produce.TopicProduceData(name="a", partition_data=[partition])]),
-            9,
-            {"topic_data": [{"partition_data": [{"index": 1, "records": b"r", "records_size_in_bytes": None}]}]},
-        ),
-        (SaslAuthenticateRequest(auth_bytes=b"x"), 2, {"auth_bytes": b"x"}),
-    ):
-        found = model_of(type(message), version).from_codec(message).model_dump()
-        assert part_of(found, dumped) == dumped
 
+    def dumped(message: Message, version: int) -> Any:
+        return model_of(type(message), version).from_codec(message).model_dump()
 
-def part_of(value: Any, shape: Any) -> Any:
-    """The part of ``value`` that has the keys of ``shape``."""
-    if isinstance(shape, dict):
-        return {name: part_of(value[name], one) for name, one in shape.items()}
-    return [part_of(*pair) for pair in zip(value, shape, strict=True)] if isinstance(shape, list) else value
+    ops = [alter_client_quotas.OpData(key="k", value=math.inf)]
+    entry = alter_client_quotas.AlterClientQuotasRequestEntryData(ops=ops)
+    found = dumped(AlterClientQuotasRequest(entries=[entry]), 0)
+    assert found["entries"][0]["ops"] == [{"key": "k", "value": math.inf, "remove": False}]
+    found = dumped(FetchRequest(topics=[fetch.FetchTopic(topic_id=TOPIC_ID)]), 13)
+    assert found["topics"] == [{"topic_id": TOPIC_ID, "partitions": []}]
+    partitions = [produce.PartitionProduceData(index=1, records=b"r")]
+    found = dumped(ProduceRequest(topic_data=[produce.TopicProduceData(partition_data=partitions)]), 9)
+    records = {"index": 1, "records": b"r", "records_size_in_bytes": None}
+    assert found["topic_data"] == [{"name": "", "partition_data": [records]}]
+    assert dumped(SaslAuthenticateRequest(auth_bytes=b"x"), 2) == {"auth_bytes": b"x"}
 
 
 def test_records_and_their_size_exclude_each_other() -> None:
@@ -294,6 +290,7 @@ def test_versions() -> None:
     assert model.for_version(13) is FetchRequestModel.for_version(13)
     assert model.VERSION == 12
     assert model.STRUCT is model.MESSAGE is FetchRequest
+    assert (model.__name__, model.__module__) == ("FetchRequestV12", FetchRequestModel.__module__)
     for wrong in (-1, 19, 32767):
         with pytest.raises(UnknownVersionError, match=f"unknown version {wrong} of FetchRequest"):
             FetchRequestModel.for_version(wrong)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html import escape, unescape
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -114,13 +114,6 @@ def test_long_data_is_cut_and_says_so() -> None:
     assert f"and {len(REQUEST)} bytes more" in page
 
 
-def test_a_page_has_a_limit_of_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a file of many frames it shows the first ones."""
-    monkeypatch.setattr(page, "MAX_SPANS", 10)
-    made = trace_page({str(number): trace_request(PROTOCOL, REQUEST) for number in range(9)}, HERE)
-    assert (made.count("<section"), "<p>and 8 frames more</p>" in made) == (1, True)
-
-
 def test_fields_link_to_the_guide_and_records_do_not() -> None:
     found = trace_request(PROTOCOL, produce(), expand=expand_records)
     links = re.findall(r'<a href="([^"]*)" rel="noreferrer">([^<]*)</a>', trace_page({"": found}, THERE))
@@ -133,26 +126,6 @@ def test_fields_link_to_the_guide_and_records_do_not() -> None:
     page = trace_page({"": trace_request(PROTOCOL, envelope)}, THERE)
     assert '<a href="https://a.example/api/heartbeat.html#request-v4.group_id" rel="noreferrer">group_id</a>' in page
     assert not [name for _, name in links if name in ("batch[0]", "crc", "tagged fields")]
-
-
-def test_fields_are_indented_by_their_depth() -> None:
-    found = trace_request(PROTOCOL, produce(), expand=expand_records)
-    depths = [int(depth) for depth in re.findall(r'<th scope="row" class="d(\d+)">', trace_page({"": found}, HERE))]
-    assert depths == [span.depth for span in found.spans]
-    assert max(depths) > 3
-
-
-def test_the_row_with_the_wrong_byte_is_marked_and_the_error_is_above_the_bytes() -> None:
-    assert "wrong" not in trace_page({"": trace_request(PROTOCOL, REQUEST)}, HERE).partition("<body>")[2]
-    broken = trace_request(PROTOCOL, REQUEST[:-1])
-    page = trace_page({"": broken}, HERE).partition("<body>")[2]
-    (row,) = re.findall(r'<tr data-span="(\d+)" class="wrong">', page)
-    assert int(row) == len(broken.spans)
-    assert f'<p class="problem">{escape(str(broken.error))}</p>' in page
-    unknown = trace_request(PROTOCOL, b"\x01\xf4\0\2" + REQUEST[4:])
-    page = trace_page({"": unknown}, HERE)
-    assert f'<p class="problem">{escape(unknown.unknown)}</p>' in page
-    assert "<h1>RequestHeader v1</h1>" in page
 
 
 def test_the_depth_of_a_row_is_limited_to_what_the_style_has() -> None:

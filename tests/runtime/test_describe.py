@@ -42,6 +42,18 @@ def test_describe(
     assert capsys.readouterr().out == snapshot
 
 
+def test_texts_are_printed_in_their_own_letters(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kwire.command.describe.description", lambda *_: "größer")
+    monkeypatch.setattr("kwire.command.describe.plain", lambda _: "kürzer")
+    for format in ("text", "json"):
+        assert main(["describe", "HeartbeatRequest", "--format", format]) == 0
+        shown = capsys.readouterr().out
+        assert "größer" in shown
+        assert "kürzer" in shown
+
+
 def test_json_has_all_fields(capsys: pytest.CaptureFixture[str]) -> None:
     main(["describe", "FetchRequest", "--format", "json", "--version", "0"])
     paths = [field["path"] for field in json.loads(capsys.readouterr().out)["fields"]]

@@ -105,6 +105,7 @@ def test_a_frame_is_recognised_by_its_size(run: Any) -> None:
     assert cut.code == 1
     assert cut.lines[1][2:] == ["size", "int32", str(len(REQUEST))]
     assert run("--frame", "00").code == 2
+    assert run("--frame", "00" * 4).code == 1
     empty = run("")
     assert (empty.code, empty.err.startswith("\nRequestHeader v0, field api_key, byte 0 of 0: ")) == (1, True)
 
@@ -334,15 +335,12 @@ def test_a_record_of_an_internal_topic(run: Any) -> None:
 
 
 @pytest.mark.parametrize("part", ["--key", "--value"])
-def test_a_part_of_a_record_has_the_limit_and_the_coding_of_the_options(run: Any, tmp_path: Path, part: str) -> None:
+def test_a_part_of_a_record_has_the_coding_of_the_options(run: Any, tmp_path: Path, part: str) -> None:
     file = tmp_path / "part"
-    file.write_bytes(bytes((1 << 20) + 1))
-    topic = ("--topic", "__consumer_offsets")
-    assert "is larger than 1 MiB: increase --max-input" in run(*topic, "--max-input", "1", part, str(file)).err
-    file.write_text("0001")
-    assert "the input is not base64" not in run(*topic, "--coding", "base64", part, str(file)).err
-    raw = json.loads(run(*topic, "--coding", "raw", "--format", "json", part, str(file)).out)
-    assert raw[part[2:]]["size"] == 4
+    file.write_text("00010002")
+    for coding, size in (("hex", 4), ("base64", 6), ("raw", 8)):
+        options = ("--topic", "__consumer_offsets", "--coding", coding, "--format", "json")
+        assert json.loads(run(*options, part, str(file)).out)[part[2:]]["size"] == size
 
 
 BATCH = encode_batch([Record(value=b"v")])
@@ -380,6 +378,7 @@ def test_a_batch_is_one_by_its_magic_and_size(run: Any, size: int, named: bool) 
     start = (0x0102030405060708).to_bytes(8, "big") + size.to_bytes(4, "big") + bytes(4) + b"\2" + bytes(40)
     result = run("--payload", start.hex())
     assert (result.code, "record batch" in result.err) == ((2, True) if named else (3, False))
+    assert run("--payload", start[:16].hex()).code == 3
 
 
 def test_a_response_that_was_taken_for_a_request_is_named(run: Any) -> None:

@@ -91,10 +91,13 @@ def test_names_of_times_and_levels_in_json(name: str, level: str) -> None:
     [
         ({"@timestamp": "2026-11-21T16:33:41.379Z", "level": "DEBUG", "message": MESSAGE}, AT),
         ({"timestamp": 1795278821379, "severity": "DEBUG", "msg": MESSAGE}, AT),
+        ({"ts": 1795278821.379, "message": MESSAGE}, AT),
         ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 379_000_000}, "message": MESSAGE}, AT),
         ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 5_000_000}, "message": MESSAGE}, SECOND + 5_000),
         ({"instant": {"epochSecond": 1795278821, "nanoOfSecond": 0}, "message": MESSAGE}, SECOND),
         ({"instant": {"epochSecond": 1795278821}, "message": MESSAGE}, SECOND),
+        ({"instant": {"epochSecond": "1795278821"}, "message": MESSAGE}, None),
+        ({"instant": 1795278821, "message": MESSAGE}, None),
         ({"log": f"[2026-11-21 16:33:41,379] DEBUG {MESSAGE}\n", "stream": "stdout"}, AT),
         ({"log": f"DEBUG {MESSAGE}\n", "stream": "stdout", "time": "2026-11-21T16:33:41.379Z"}, AT),
         ({"log": {"log": {"message": MESSAGE}}, "time": "2026-11-21T16:33:41.379Z"}, AT),

@@ -169,15 +169,6 @@ def test_a_client_id_may_look_like_a_connection() -> None:
     assert (line.total_time_ms, line.send_time_ms) == (566.436, 2.963)
 
 
-def test_no_client_id_is_null() -> None:
-    assert parsed(SINCE_1_0.replace("clientId=a, b=c", "clientId=null")).header.client_id is None
-
-
-def test_no_response_is_none() -> None:
-    line = parsed(re.sub(r"response:.* from", "response: from", SINCE_1_0))
-    assert (line.response_text, line.error_codes, line.response_throttle_ms) == (None, [], None)
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [

@@ -11,7 +11,6 @@ from typing import Any, cast
 import pytest
 
 from kwire import secrets
-from kwire.command import main
 from kwire.connection import NotKafka, SaslToken
 from kwire.connection.events import CLIENT
 from kwire.errors import DecodeError
@@ -611,15 +610,6 @@ def test_after_a_fetch_without_secrets_everything_is_kept() -> None:
     response = FetchResponse(responses=[FetchableTopicResponse(topic="t")])
     data = response.encode(12) + b"what follows"
     assert redacted_bytes(PROTOCOL, data, 0, response, 12) is data
-
-
-def test_the_command_shows_secrets_on_request_only(capsys: pytest.CaptureFixture[str]) -> None:
-    frame = PROTOCOL.encode_request(LOGIN, 2, correlation_id=1).hex()
-    for options, seen in (((), False), (("--secrets", "show"), True)):
-        for format in ("text", "json"):
-            assert main(["decode", *options, "--format", format, frame]) == 0
-            printed = capsys.readouterr().out
-            assert (LOGIN.auth_bytes[:8].hex() in printed) is seen
 
 
 @pytest.mark.parametrize("api", ["SaslAuthenticate", "RenewDelegationToken", "ExpireDelegationToken", "AlterConfigs"])

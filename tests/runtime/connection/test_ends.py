@@ -133,6 +133,14 @@ def test_software_that_is_cut_off_or_no_text_is_left_out(body: str) -> None:
     assert heard(server, client.send_raw(18, 99, raw(body), header_version=2)).software == ("", "")
 
 
+@pytest.mark.parametrize(("key", "version"), [(18, 2), (12, 4)])
+def test_only_newer_versions_of_api_versions_begin_with_software(key: int, version: int) -> None:
+    data = pair()[0].send_raw(key, version, raw("04 6c6962 04 312e32"), header_version=1 + (version > 3))
+    (event,) = ConnectionDecoder(PROTOCOL, start="beginning", bodies=False).feed(CLIENT, data, 1.0)
+    assert isinstance(event, RequestEvent)
+    assert event.software == ("", "")
+
+
 @pytest.mark.parametrize("version", ApiVersionsRequest.VALID_VERSIONS)
 def test_the_software_of_a_client_is_known_with_and_without_its_message(version: int) -> None:
     client, _ = pair()

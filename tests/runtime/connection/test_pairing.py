@@ -62,19 +62,6 @@ def test_times_are_those_of_the_last_byte() -> None:
     assert connection.in_flight == 0
 
 
-def test_requests_that_are_passed_over_are_unanswered() -> None:
-    segments = [asked(BEAT, 4, number) for number in (1, 2, 3)] + [answered(HeartbeatResponse(), 4, 3)]
-    segments += [answered(HeartbeatResponse(), 4, 1)]  # too late
-    *requests, one, two, response, late = play(segments)
-    for event, request in zip((one, two), requests, strict=False):
-        assert isinstance(event, Unanswered)
-        assert (event.request, event.reason, event.time) == (request, "a later request was answered", 4.0)
-    assert isinstance(response, ResponseEvent)
-    assert response.request is requests[2]
-    assert isinstance(late, Undecodable)
-    assert late.reason == "no request was seen with correlation id 1"
-
-
 def test_frames_that_are_cut_off_by_the_end() -> None:
     (_, request), (_, response) = asked(BEAT, 4, 2), answered(HeartbeatResponse(), 4, 1)
     segments: list[Segment] = [asked(BEAT, 4, 1), (CLIENT, request[:-2]), (SERVER, response[:-1])]
@@ -95,6 +82,7 @@ def test_frames_that_are_cut_off_by_the_end() -> None:
         (["another"], 4, None),
         (["a-client", "another"], 4, None),
         (["a-client-of-another"], 4, None),
+        (["a-client", "c" * 300], 4, "a-client"),  # of long headers none is remembered
     ],
 )
 def test_a_client_id_that_is_cut_off_is_that_of_the_connection(
@@ -390,9 +378,25 @@ def test_as_much_of_an_unfinished_secret_is_kept_as_surely_is_none(version: int)
         assert (event.name, event.correlation_id) == ("SaslAuthenticate", 7)
 
 
-def test_what_is_known_of_a_frame_ends_at_its_first_hole() -> None:
+@pytest.mark.parametrize(
+    ("before", "noise"), [([], raw("00000020 000c")), ([asked(BEAT, 0, 1)], raw("ffffffff") + b"s3cret" * 4)]
+)
+def test_bytes_of_no_known_frame_may_all_be_secret(before: list[Segment], noise: bytes) -> None:
+    """At the start of a capture, and where no frame begins."""
+    connection = decoder("beginning" if before else "unknown")
+    for side, data in before:
+        connection.feed(side, data, 1.0)
+    held = connection.held
+    assert connection.feed(CLIENT, noise, 2.0) == []
+    (skipped,) = connection.drop_secrets(3.0, "not kept")
+    assert isinstance(skipped, Skipped)
+    assert (skipped.data, skipped.reason, connection.held) == (noise, "they were not kept", held)
+
+
+@pytest.mark.parametrize("version", [3, 4])
+def test_what_is_known_of_a_frame_ends_at_its_first_hole(version: int) -> None:
     """Also after another one: here in the client id, and later bytes are dropped."""
-    side, data = asked(HeartbeatRequest(group_id="g" * 600), 4, 1, "c" * 40)
+    side, data = asked(HeartbeatRequest(group_id="g" * 600), version, 1, "c" * 40)
     connection = decoder()
     connection.feed(side, data[:24], 1.0)
     connection.gap(side, 10, 2.0)
@@ -403,7 +407,19 @@ def test_what_is_known_of_a_frame_ends_at_its_first_hole() -> None:
     kept = data[:24] + data[34:]
     assert event.data == kept[4 : 4 + 256] + data[400:]
     assert event.reason == f"{len(data) - 4 - len(event.data)} of its {len(data) - 4} bytes were not kept"
-    assert event.header == RequestHeader(api_key=12, api_version=4, correlation_id=1, client_id=None)
+    assert event.header == RequestHeader(api_key=12, api_version=version, correlation_id=1, client_id=None)
+
+
+@pytest.mark.parametrize(("size", "fate"), [(256, "not seen"), (257, "not kept")])
+def test_what_is_dropped_is_what_is_after_the_first_bytes(size: int, fate: str) -> None:
+    connection = decoder()
+    side, data = asked(HeartbeatRequest(group_id="g" * 600), 4, 1)
+    connection.feed(side, data[: 4 + size], 1.0)
+    assert connection.drop(2.0, "not kept") == []
+    (event,) = connection.close(3.0)
+    assert isinstance(event, Undecodable)
+    assert event.data == data[4 : 4 + 256]
+    assert event.reason == f"{len(data) - 260} of its {len(data) - 4} bytes were {fate}"
 
 
 @pytest.mark.parametrize("secret", [True, False])
@@ -425,43 +441,12 @@ def test_an_unfinished_response_that_may_have_secrets_keeps_its_header_only(secr
 # Use
 
 
-def test_events_say_what_they_are() -> None:
-    segments = [asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1), asked(BEAT, 4, 2), asked(BEAT, 4, 3)]
-    segments += [answered(HeartbeatResponse(), 4, 3), (SERVER, b"\0")]
-    assert told(play(segments)) == [
-        "<RequestEvent Heartbeat v4 #1 from 'me', 26 bytes at 0 of client>",
-        "<ResponseEvent Heartbeat v4 #1, 16 bytes after 1.000000 at 0 of server>",
-        "<RequestEvent Heartbeat v4 #2 from 'me', 26 bytes at 26 of client>",
-        "<RequestEvent Heartbeat v4 #3 from 'me', 26 bytes at 52 of client>",
-        "<Unanswered Heartbeat #2: a later request was answered at 26 of client>",
-        "<ResponseEvent Heartbeat v4 #3, 16 bytes after 1.000000 at 16 of server>",
-        "<Skipped 1 bytes: the stream ends after them at 32 of server>",
-    ]
-
-
 def test_events_of_frames_that_cannot_be_read_show_no_bytes() -> None:
     side, data = asked(SaslAuthenticateRequest(auth_bytes=b"s3cret"), 2, 7)
     broken = frame(data[4:-1])
     shown = told(play([(side, broken), (side, data[:-1])]))
     assert [line.split()[0] for line in shown] == ["<Undecodable", "<Undecodable", "<Unanswered"]
     assert not [line for line in shown if "s3cret" in line]
-
-
-def test_events_are_told_apart_by_class() -> None:
-    def kind(event: object) -> str:
-        match event:
-            case RequestEvent(direction="client", name=name):
-                return f"asks {name}"
-            case ResponseEvent(request=RequestEvent(client_id=client)):
-                return f"answers {client}"
-            case SaslToken() | Undecodable():
-                return "bytes"
-        return "other"
-
-    assert [kind(event) for event in play([asked(BEAT, 4, 1), answered(HeartbeatResponse(), 4, 1)])] == [
-        "asks Heartbeat",
-        "answers me",
-    ]
 
 
 def test_decoders_and_events_can_be_pickled() -> None:
