@@ -11,10 +11,11 @@ import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext, suppress
 from pathlib import Path
 from random import Random
 from typing import Any, Union
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -22,6 +23,7 @@ from kwire import Message
 from kwire.client import BrokerError, Sasl, Security, tls_context
 from kwire.command import main
 from kwire.connection import CLIENT, SERVER, ClientConnection, ConnectionDecoder, Direction, ResponseEvent, SaslToken
+from kwire.errors import EncodeError
 from kwire.frames import FrameReader, frame
 from kwire.json_form import to_json
 from kwire.schema import present_fields, walk
@@ -46,10 +48,10 @@ from kwire_kafka.api.list_groups import ListedGroup
 from kwire_kafka.api.produce import PartitionProduceResponse, TopicProduceResponse
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import FakeBroker, Passage, Proxy, addresses, command, limit
-from kwire_testing.proxy import BROKERS, MAX_WAITING, Filter
+from kwire_testing.proxy import BROKERS, CLOSING, MAX_WAITING, Filter
 from tests.properties.values import RandomSource, make
 from tests.support.certificates import Certificates
-from tests.testing.talking import ask, connected, get, send
+from tests.testing.talking import ask, connected, get, quiet, send
 from tests.testing.test_logs import BATCH, filled
 
 
@@ -153,6 +155,7 @@ def test_clients_stay_behind_it() -> None:
                 async with connected(proxy) as client:
                     answers.append(await ask(client, MetadataRequest(topics=None)))
             assert answers[0] == answers[1]
+            assert proxy.topics == {direct.topics[0].topic_id: "t"}
             here = {(one.host, one.port) for one in answers[0].brokers}
             assert len(here) == 3
             assert proxy.bootstrap_servers in {f"{host}:{port}" for host, port in here}
@@ -552,12 +555,16 @@ def test_an_end_that_closes_closes_the_other() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="its buffers have other sizes")
-def test_a_slow_client_gets_all_before_the_end() -> None:
-    """The proxy still has most of a response when the broker closes the connection."""
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_slow_client_gets_all_before_the_end(monkeypatch: pytest.MonkeyPatch, reads: bool) -> None:
+    """The proxy still has most of a response when the broker closes the connection. It does not wait for ever."""
+    assert CLOSING == 10
+    monkeypatch.setattr("kwire_testing.proxy.CLOSING", CLOSING if reads else 0.01)
 
     async def run() -> int:
         answers = iter([frame(bytes(3) + b"\1" + bytes(60_000)), None])
-        async with Upstream(lambda payload: next(answers)) as upstream, Proxy(upstream.address) as proxy:
+        server = Upstream(lambda payload: next(answers))
+        async with quiet(), server as upstream, Proxy(upstream.address) as proxy:
             proxy._listeners._listeners[0].sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
             loop, client = asyncio.get_running_loop(), socket.socket()
             with client:
@@ -569,12 +576,15 @@ def test_a_slow_client_gets_all_before_the_end() -> None:
                     request = PROTOCOL.encode_request(ListGroupsRequest(), 4, correlation_id=number)
                     await loop.sock_sendall(client, frame(request))
                 await asyncio.wait_for(upstream.closed.wait(), 5)
+                while not reads and proxy._listeners._connections:
+                    await asyncio.sleep(0)
                 found = 0
-                while data := await loop.sock_recv(client, 4096):
-                    found += len(data)
+                with suppress(ConnectionError):
+                    while data := await loop.sock_recv(client, 4096):
+                        found += len(data)
                 return found
 
-    assert asyncio.run(run()) == 60_008
+    assert (asyncio.run(run()) == 60_008) is reads
 
 
 def test_a_proxy_has_only_so_many_listeners(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -609,6 +619,43 @@ def test_what_a_filter_raises_is_raised_at_the_end() -> None:
         run(raising)
     with pytest.raises(TypeError, match="returned a HeartbeatResponse for a ListGroupsRequest"):
         run(wrong)
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_a_broker_cannot_answer_what_a_filter_answered(early: bool) -> None:
+    """Neither before nor after the client has the answer of the filter."""
+
+    def answer(payload: bytes) -> bytes:
+        return (b"" if early else frame(payload[4:8] + bytes(6))) + frame((2).to_bytes(4, "big") + bytes(6))
+
+    async def run() -> list[bytes]:
+        async with Upstream(answer) as upstream, Proxy(upstream.address, [answered]) as proxy:
+            asked = [(HeartbeatRequest(), 2), (ListGroupsRequest(), 1)][:: -1 if early else 1]
+            frames = [frame(PROTOCOL.encode_request(one, 0, correlation_id=number)) for one, number in asked]
+            return await exchanged(proxy, *frames)
+
+    assert asyncio.run(run()) == ([] if early else [b"\0\0\0\2\0\x52", bytes(3) + b"\1" + bytes(6)])
+
+
+@pytest.mark.parametrize("whose", ["broker", "filter"])
+def test_what_cannot_be_encoded_closes_its_connection(whose: str) -> None:
+    """Null in place of a name is a fault of the broker, and only a fault of a filter is raised at the end."""
+
+    def changed(response: ListGroupsResponse, passage: Passage) -> ListGroupsResponse:
+        response.error_code = 0 if whose == "broker" else 1 << 20
+        return response
+
+    async def run() -> None:
+        name = b"\xff\xff" if whose == "broker" else b"\0\1g"
+        async with (
+            Upstream(lambda payload: frame(payload[4:8] + bytes(2) + b"\0\0\0\1" + name + b"\0\0")) as upstream,
+            Proxy(upstream.address, [changed]) as proxy,
+        ):
+            request = PROTOCOL.encode_request(ListGroupsRequest(), 0, correlation_id=7)
+            assert await exchanged(proxy, frame(request)) == []
+
+    with nullcontext() if whose == "broker" else pytest.raises(EncodeError, match="error_code"):
+        asyncio.run(run())
 
 
 def unannotated(request, passage):  # type: ignore[no-untyped-def]
@@ -782,22 +829,81 @@ def test_wrong_options_are_usage_errors(
     assert problem in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("given", [False, True])
+def test_the_options_of_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: bool
+) -> None:
+    """The proxy that it makes, and what it says before its first address."""
+    made, running = MagicMock(), MagicMock(return_value=0)
+    monkeypatch.setattr(command, "Proxy", made)
+    monkeypatch.setattr(command, "_run", running)
+    files = Certificates(tmp_path)
+    arguments = ["--host", "::", "--port", "64000", "--advertise", "gateway", "--trees"]
+    if given:
+        (tmp_path / "c").write_text(
+            f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={files.ca}\n"
+        )
+        arguments += ["--cert", str(files.server), "--config", str(tmp_path / "c")]
+    assert main(["proxy", "--upstream", "b\x1b:1", *(arguments if given else [])]) == 0
+    running.assert_called_once_with(made.return_value, r"b\u001b:1 at")
+    [((upstream,), options)] = made.call_args_list
+    contexts = [options.pop(name) for name in ("tls", "upstream_tls")]
+    assert [one and (one.protocol, len(one.get_ca_certs())) for one in contexts] == (
+        [(ssl.PROTOCOL_TLS_SERVER, 0), (ssl.PROTOCOL_TLS_CLIENT, 1)] if given else [None, None]
+    )
+    watch = options.pop("watch")
+    assert (upstream, watch.func, watch.keywords) == ("b\x1b:1", command._print_event, {"trees": given})
+    names = ("::", 64_000, "gateway") if given else ("127.0.0.1", 0, None)
+    assert options == dict(zip(("host", "port", "advertised_host"), names, strict=True))
+    assert main(["proxy", "--upstream", "b:1", "--port", "64001"]) == 2
+    assert "0<=x<=64000" in capsys.readouterr().err
+
+
 def test_a_line_tells_what_passed_and_how_long_the_answer_took(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(command, "MAX_TREE", 20)
-    decoder = ConnectionDecoder(PROTOCOL, bodies=True, start="beginning")
-    asked = PROTOCOL.encode_request(HeartbeatRequest(group_id="g"), 4, correlation_id=1, client_id="me")
+    """With trees, the fields follow, unless the message is too large, or its request was not seen."""
+    assert command.MAX_TREE == 1 << 20
+    monkeypatch.setattr(command, "MAX_TREE", 26)
+    asked, large = (
+        PROTOCOL.encode_request(HeartbeatRequest(group_id=group), 4, correlation_id=1, client_id="me")
+        for group in ("g", "gg")
+    )
     refusal = HeartbeatResponse(error_code=ErrorCode.REBALANCE_IN_PROGRESS)
     answered = PROTOCOL.encode_response(refusal, 4, correlation_id=1)
-    seen: list[tuple[Direction, bytes, float]] = [(CLIENT, asked, 1.7e9), (SERVER, answered, 1.7e9 + 0.0625)]
-    for direction, payload, time in seen:
-        for event in decoder.feed(direction, frame(payload), time):
-            command._print_event(event, 7, trees=True)
-    lines = re.sub(r"^\d\d:\d\d:", "", capsys.readouterr().out, flags=re.M).splitlines()  # any time zone
-    assert [line.rstrip() for line in lines] == [
+    stray = b"\0\0\0\2" + bytes(6)
+    seen: list[tuple[Direction, bytes, float]] = [
+        (CLIENT, asked, 1.7e9),
+        (SERVER, answered, 1.7e9 + 0.0625),
+        (SERVER, stray, 1.7e9 + 1),
+        (CLIENT, large, 1.7e9 + 2),
+    ]
+
+    def printed(trees: bool) -> list[str]:
+        decoder = ConnectionDecoder(PROTOCOL, bodies=True, start="beginning")
+        for direction, payload, time in seen:
+            for event in decoder.feed(direction, frame(payload), time):
+                command._print_event(event, 7, trees=trees)
+        lines = re.sub(r"^\d\d:\d\d:", "", capsys.readouterr().out, flags=re.M).splitlines()  # any time zone
+        return [line.rstrip() for line in lines]
+
+    lines = printed(True)
+    assert lines == [
         "20.000    7 →  Heartbeat 4  26 bytes from me",
-        "not shown: more than 20 bytes",
+        "offset  bytes      field                type            value",
+        "                   RequestHeader v2",
+        "     0  000c         api_key            int16           12",
+        "     2  0004         api_version        int16           4",
+        "     4  00000001     correlation_id     int32           1",
+        '     8  0002 6d65    client_id          string          "me"',
+        "    12  00           tagged fields      count           0",
+        "                   HeartbeatRequest v4",
+        '    13  02 67        group_id           compact string  "g"',
+        "    15  00000000     generation_id      int32           0",
+        '    19  01           member_id          compact string  ""',
+        "    20  00           group_instance_id  compact string  null",
+        "    21  00           tagged fields      count           0",
+        "",
         "20.062    7 ←  Heartbeat 4  16 bytes after 62.5 ms  REBALANCE_IN_PROGRESS",
         "offset  bytes     field                 type   value",
         "                  ResponseHeader v1",
@@ -808,4 +914,8 @@ def test_a_line_tells_what_passed_and_how_long_the_answer_took(
         "     9  001b        error_code          int16  27",
         "    11  00          tagged fields       count  0",
         "",
+        "21.000    7 ←  Undecodable frame, 14 bytes: no request was seen with correlation id 2 at 16 of server",
+        "22.000    7 →  Heartbeat 4  27 bytes from me",
+        "not shown: more than 26 bytes",
     ]
+    assert printed(False) == [line for line in lines if re.match(r"\d\d\.\d{3} ", line)]
