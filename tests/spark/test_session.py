@@ -47,7 +47,7 @@ def test_new_ones_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says:
     ("says", "told"),
     [
         ('java version "1.8.0_402"', "is Java 8, which is too old"),
-        ('openjdk version "11.0.2" 2019-01-15', "is Java 11, which is too old"),
+        ('openjdk version "16.0.2" 2021-07-20', "is Java 16, which is too old"),
         ("The operation couldn't be completed. Unable to locate a Java Runtime.", "does not run"),
     ],
 )
@@ -211,7 +211,9 @@ def test_spark_has_the_endpoint_and_region_of_the_inputs_unless_it_has_its_own(
         monkeypatch.setenv(name, value)
     configuration = MagicMock()
     configuration.getPropertySources.side_effect = lambda name: (
-        ["spark-defaults.conf"] if name.removeprefix("fs.s3a.") in own else ["core-default.xml"]
+        ["core-default.xml", "spark-defaults.conf"]
+        if name.removeprefix("fs.s3a.") in own
+        else None if name.endswith("region") else ["core-default.xml"]
     )
     start._use_environment(configuration)
     assert configuration.set.mock_calls == [call(f"fs.s3a.{name}", value) for name, value in expected.items()]

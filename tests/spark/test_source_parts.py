@@ -97,6 +97,7 @@ def test_a_filter_as_a_condition(pushed: Any, expected: Condition) -> None:
         spark.EqualTo(("time",), MOMENT.replace(tzinfo=None)),
         spark.EqualTo(("time",), MICROS),
         spark.EqualTo(("latency_ms",), 1.0),
+        spark.EqualTo(("latency_ms",), MOMENT),
         spark.EqualTo(("forwarded",), True),
         *(one((name,)) for one in (spark.IsNull, spark.IsNotNull) for name in ("raw", "latency_ms", "forwarded")),
         SimpleNamespace(attribute=API, value="a"),

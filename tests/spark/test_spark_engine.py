@@ -28,6 +28,7 @@ from kwire_spark import engine, reading, session, writing
 from kwire_spark.engine import SparkEngine
 from kwire_spark.reading import literal
 from kwire_spark.session import JavaMissingError, SparkNotStartedError, spark_session
+from kwire_spark.streams import keeping
 
 INPUTS = Inputs(
     captures=("/d/a.pcap", "/d/b.pcap", "/d/a.pcap"),
@@ -84,6 +85,66 @@ def test_a_format_that_spark_lacks_is_wrong_usage() -> None:
     lookup.side_effect = Py4JJavaError("", MagicMock())
     with pytest.raises(OptionError, match=r"^--table-format delta: not supported by Spark. Try parquet"):
         engine._check_format(found, "delta")
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("a.B: Class c.S3AFileSystem not found", "Spark lacks hadoop-aws (spark.jars.packages)"),
+        ('a.B: No FileSystem for scheme "x"', "Spark has no file system for this address (spark.jars.packages)"),
+        ("a.B: NoSuchBucket: c", "there is no such bucket"),
+        (
+            "a.B: c (Service: S3, Status Code: 403)",
+            "access is denied: check the credentials and the permissions to list and write",
+        ),
+        ("a.BException: c.DException: no route (Service: S3, Status Code: 500)", "no route"),
+        ("a.BException: " + "x" * 300, "x" * 200),
+        (None, None),
+    ],
+)
+def test_a_folder_is_tried_by_a_file_that_is_removed(says: str | None, told: str | None) -> None:
+    """Only advice follows for what is known, and else the message of the innermost error."""
+    spark, error = MagicMock(), MagicMock()
+    path = spark.sparkContext._jvm.org.apache.hadoop.fs.Path
+    system = path.return_value.getFileSystem.return_value
+    error.toString.return_value = says
+    system.delete.side_effect = Py4JJavaError("", error) if says else None
+    if says:
+        with pytest.raises(OptionError) as raised:
+            writing.check_folder(spark, "s3a://b/a/")
+        refusal = f"s3a://b/a/: cannot write here: {told}. Choose another folder with --out"
+        assert str(raised.value) == refusal
+    else:
+        writing.check_folder(spark, "s3a://b/a/")
+    assert {one.args for one in path.call_args_list} == {("s3a://b/a/_kwire.check",)}
+    assert system.create.return_value.mock_calls == [call.write(bytearray(1)), call.close()]
+    system.delete.assert_called_once_with(path.return_value, True)
+
+
+def test_a_format_without_files_replaces_its_tables_itself() -> None:
+    table = MagicMock()
+    assert writing.write(table, "hdfs://a/", "b/c", "Delta", partition_by=("api", "date"), x="y") == "hdfs://a/b/c"
+    made = call.write.format("Delta").options(x="y").partitionBy("api", "date").mode("overwrite").save("hdfs://a/b/c")
+    assert table.mock_calls == made.call_list()
+
+
+@pytest.mark.parametrize("there", [(), ("/t/clients", "/t/_clients.checkpoint"), ("/t/clients",)])
+def test_a_stream_keeps_its_checkpoint_next_to_its_tables(
+    monkeypatch: pytest.MonkeyPatch, there: tuple[str, ...]
+) -> None:
+    exchanges = MagicMock()
+    monkeypatch.setattr(keeping, "exists", lambda found, path: found is exchanges.sparkSession and path in there)
+    if len(there) == 1:
+        with pytest.raises(
+            ValueError, match=r"^/t/clients exists, but its checkpoint /t/_clients.checkpoint does not$"
+        ):
+            keeping.keep_clients(exchanges, "/t/")
+        return
+    query = keeping.keep_clients(exchanges, "/t/", format="orc", inputs="some")
+    *placed, (_, (add,), _) = exchanges.writeStream.mock_calls
+    assert placed == call.queryName("clients").option("checkpointLocation", "/t/_clients.checkpoint").call_list()
+    assert (add.func, add.args, add.keywords) == (keeping.add_batch, ("/t/", "orc"), {"inputs": "some"})
+    assert query is exchanges.writeStream.queryName().option().foreachBatch()
 
 
 @pytest.mark.parametrize("name", ["clients", "problems", "exchanges", "metrics", "records"])
@@ -335,7 +396,21 @@ def settings_of(spark: Any) -> dict[str, str]:
     return dict(conf.getAll())
 
 
-OWN = {"spark.app.name": "kwire"} | session.SETTINGS
+OWN = {
+    "spark.app.name": "kwire",
+    "spark.io.encryption.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+    "spark.sql.parquet.columnarReaderBatchSize": "16",
+    "spark.hadoop.parquet.block.size": "16777216",
+    "spark.hadoop.parquet.block.size.row.check.min": "1",
+    "spark.hadoop.parquet.page.size.row.check.min": "1",
+    "spark.sql.python.filterPushdown.enabled": "true",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+}
 
 
 @pytest.mark.parametrize("brief", [False, True])
@@ -397,7 +472,7 @@ def test_an_active_session_gets_what_can_still_be_changed(bare: Any) -> None:
     running = bare.sql.SparkSession.getActiveSession.return_value = MagicMock()
     running.conf.isModifiable.side_effect = lambda name: name.startswith("spark.sql.")
     assert spark_session("yarn", spark_sql_x="1", spark_driver_memory="9g", spark_sql_session_timeZone="Z") is running
-    told = {name: value for name, value in session.SETTINGS.items() if name.startswith("spark.sql.")}
+    told = {name: value for name, value in OWN.items() if name.startswith("spark.sql.")}
     told |= {"spark.sql.x": "1", "spark.sql.session.timeZone": "Z"}
     assert {one.args for one in running.conf.set.call_args_list} == {*told.items()}
     bare.register.assert_called_once_with(running)
@@ -419,7 +494,7 @@ def test_settings_of_a_submitted_application_precede_ours(
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     spark_session(master, spark_x="mine")
     bare.SparkContext._ensure_initialized.assert_called_once_with()
-    expected = session.SETTINGS | submitted | {"spark.x": "mine"} | ({"spark.master": master} if master else {})
+    expected = OWN | submitted | {"spark.x": "mine"} | ({"spark.master": master} if master else {})
     assert settings_of(bare) == expected
     assert not bare.launch.called
     submitted.clear()

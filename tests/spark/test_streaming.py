@@ -82,6 +82,7 @@ from tests.support.capture_files import (
 from tests.support.capture_files import frame as link_frame
 from tests.support.effort import examples
 from tests.support.report_rows import client, exchange, in_spark
+from tests.support.tls_talks import Tls
 
 RECORDING = "kafka-python-on-3.9.1"
 ETHERNET = 1
@@ -581,6 +582,7 @@ SEEN: dict[str, list[TcpPacket]] = {
     "lost": [packet for number, packet in enumerate(packets(Conversation(TALK), size=50)) if number != 7],
     "begun before": packets(Conversation(TALK), size=50)[4:],
 }
+EXCHANGED = ConnectionProjection("exchanges")
 UNSURE = "lost", "begun before"
 """Where frames begin is not known there, so their parts may be secret."""
 
@@ -607,6 +609,32 @@ def test_batches_may_end_between_any_packets(tmp_path: Path, name: str, table: T
         rows = followed(job, path, *ends)
         assert sizes(rows) == sizes(whole), ends
         assert name in UNSURE or read_rows(rows) == read_rows(whole), ends
+
+
+def test_secrets_that_come_between_batches_decrypt_what_came_before(tmp_path: Path, pem: Path, keys: Path) -> None:
+    """Two connections of the same ends. The state has neither secrets nor what they decrypt."""
+    talks, sent, plain = (TALK[:3], [(side, time + 60, data) for side, time, data in TALK]), list[TcpPacket](), []
+    for talk, isns in zip((Conversation(one) for one in talks), ((1000, 5000), (70_000, 90_000)), strict=True):
+        plain += packets(talk, isns=isns)
+        sent += packets(Tls.make(pem, keys).through(talk), size=500, isns=isns)
+    path, logged = write_pcap(tmp_path / "a.pcap", sent), keys.read_text()
+    secrets = [bytes.fromhex(line.split()[2]) for line in logged.splitlines() if line[0] != "#"]
+
+    class Logging(Kept):
+        def update(self, stored: Any) -> None:
+            super().update(stored)
+            assert not [one for one in (*secrets, b"hunter2") if one in stored[0]]
+            keys.write_text(logged)
+
+    told = ("api", "correlation_id", "client_id", "request_size", "response_size", "error_codes", "outcome")
+    expected = sorted(
+        repr([row[name] for name in told])
+        for row in followed(Follower(EXCHANGED, {9092}, 1000), write_pcap(tmp_path / "b.pcap", plain))
+    )
+    for ends in ([], [5, len(sent) // 2]):
+        keys.write_text("" if ends else logged)
+        rows = followed(Follower(EXCHANGED, {9092}, 1000, key_log=str(keys)), path, *ends, state=cast(Any, Logging()))
+        assert sorted(repr([row[name] for name in told]) for row in rows) == expected, ends
 
 
 def test_what_is_kept_between_batches_does_not_limit_a_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

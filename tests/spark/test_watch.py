@@ -23,6 +23,7 @@ from kwire.command import main as run
 from kwire.errors import KwireError
 from kwire.protocol import MessageRegistry
 from kwire_inspect.tables.clients import EXCHANGE_COLUMNS
+from kwire_kafka import PROTOCOL
 from kwire_spark.command import watch
 from kwire_spark.command.watch import ProgressPrinter
 from kwire_spark.command.watch_inputs import FolderInput
@@ -85,7 +86,12 @@ def test_what_the_stream_is_told(stream: Any, tmp_path: Path, newer: MessageRegi
     assert stream.keep.call_args == call(stream.follow(), out, format="csv", inputs=f"captures in {tmp_path}")
     assert stream.keep().trigger.call_args == call(processingTime="1.0 seconds")
     assert run(["watch", str(tmp_path), "--once", "--out", out, "-q"]) == 0
+    followed = stream.follow.return_value
+    assert stream.keep.call_args == call(followed, out, format="parquet", inputs=f"captures in {tmp_path}")
     assert stream.keep().trigger.call_args == call(availableNow=True)
+    assert stream.session.call_args == call(None, brief=False)
+    defaults = {"ports": frozenset(), "late": "10 minutes", "protocol": PROTOCOL, "key_log": ""}
+    assert stream.follow.call_args.kwargs == told | defaults
 
 
 def test_it_ends_after_a_time_and_says_why_the_stream_failed(
@@ -169,7 +175,7 @@ def test_a_page_follows_each_batch_and_the_last_page_has_all(
     """Each look at the query finds some progress; the last batch ends after the last look. A page counts batches."""
     query, left, done, lost = stream.query, [*looks], list[int | str](), [0]
     query.isActive = ended != "before"
-    query.status = {"isDataAvailable": True, "isTriggerActive": ended == "after waiting"}
+    query.status = {"isDataAvailable": ended != "at stop", "isTriggerActive": ended in ("at stop", "after waiting")}
 
     def finish(how: str) -> None:
         done.append(how)
