@@ -134,10 +134,33 @@ def cases(random: Random) -> Iterator[Case]:
     yield from (("snappy", packed[:end], None if end > 20 else b"") for end in (16, 19, 21, len(packed) - 1))
 
 
-def test_snappy_and_lz4(tmp_path: Path) -> None:
-    found = [*cases(Random(5))]
+def limited() -> Iterator[Case]:
+    """What is as long as it may be, if that is 1,000 bytes, and one byte more: as literals, copies and two blocks."""
+    frame = b"\x04\x22\x4d\x18\x60\x70h"
+    for size in (1000, 1001):
+        data = bytes(range(250)) * 4 + b"x" * (size - 1000)
+        content = data if size == 1000 else None
+        literals = b"\xf0" + lengthened(size) + data
+        copies = b"\x1fa\1\0" + lengthened(size - 5)
+        blocks = (literals, copies)
+        for block, out in zip(blocks, (content, content and b"a" * size), strict=True):
+            yield "lz4", frame + len(block).to_bytes(4, "little") + block + bytes(4), out
+        stored = ((len(part) | 1 << 31).to_bytes(4, "little") + part for part in (data[:500], data[500:]))
+        yield "lz4", frame + b"".join(stored) + bytes(4), content
+        block = b"\1\xf4" + (size - 1).to_bytes(2, "little") + data
+        yield "snappy", block, content
+        last = bytes([size - 962 << 2 | 2])
+        yield "snappy", b"\1\0a" + b"\xfe\1\0" * 15 + last + b"\1\0", content and b"a" * size
+        parts = (b"\1\xf4" + (len(part) - 1).to_bytes(2, "little") + part for part in (data[:500], data[500:]))
+        yield "snappy", XERIAL + b"".join(len(part).to_bytes(4, "big") + part for part in parts), content
+
+
+@pytest.mark.parametrize("limit", ["16 * 1024 * 1024", "1000"])
+def test_snappy_and_lz4(tmp_path: Path, limit: str) -> None:
+    found = [*(limited() if limit == "1000" else cases(Random(5)))]
     (vectors := tmp_path / "vectors").write_text("".join(f"{name} {data.hex()}\n" for name, data, _ in found))
-    script = f"local unpack = table.unpack or unpack\n{LUA.read_text()}\n{DRIVER % str(vectors)}"
+    text = LUA.read_text().replace("MAX_DECOMPRESSED = 16 * 1024 * 1024", f"MAX_DECOMPRESSED = {limit}")
+    script = f"local unpack = table.unpack or unpack\n{text}\n{DRIVER % str(vectors)}"
     (lua := tmp_path / "test.lua").write_text(script)
     command = ["tshark", "-X", f"lua_script:{lua}", "-r", str(write_pcap(tmp_path / "none.pcap", []))]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

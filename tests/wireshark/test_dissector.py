@@ -166,6 +166,36 @@ def test_segments_in_disorder(tmp_path: Path, kwire_lua: Path) -> None:
     assert sum(map(bool, answers)) == sum(map(bool, requests)) == outcome.frames // 2
 
 
+VARINTS = ("8080808008", "ffffffff07", "ffffffff0f", "808080808001", "8180808010", "feffffff07")
+"""Of 32 bits and around: -2147483648, the largest, -1, one of six bytes, one of 33 bits, and the largest tag."""
+TAGS = (
+    *(f"{one}" for one in VARINTS),
+    *(f"01{one}00" for one in VARINTS),
+    *(f"0105{one}" for one in VARINTS),
+    *("00", "0100", "010500", "0105", "0205000500", "02050006010a", "0205010a0400", "010502aa", "0000"),
+)
+"""Tagged fields: numbers, tags and sizes at the limits, tags that do not ascend, and sizes that are too large."""
+TEXTS = (
+    *("c080", "c1bf", "c280", "dfbf", "dfc0", "e09f80", "e0a080", "e0bfbf", "e18080", "ecbfbf", "ed9fbf", "eda080"),
+    *("ee8080", "efbfbf", "f08fbfbf", "f0908080", "f3bfbfbf", "f48fbfbf", "f4908080", "f5808080", "80", "e282", "c2"),
+    *("e28280", "e282c0", "e28228", "f1808028", "6162c3a9", "00", "61" * 32766, "61" * 32767, "61" * 32768),
+)
+"""Strings at the borders of UTF-8 and of lengths."""
+
+
+def test_limits_of_varints_tags_and_texts(tmp_path: Path, kwire_lua: Path) -> None:
+    whole = asked(BEAT, 4, 1)[2][4:]
+    head, group, rest = whole.partition(b"\2g")
+    bodies = [head + group + rest[:-1] + bytes.fromhex(tags) for tags in TAGS]
+    bodies += [head + bytes.fromhex(length) + rest for length in ("00", *VARINTS, "05", "1b", "1c")]
+    texts = map(bytes.fromhex, TEXTS)
+    bodies += [asked(BEAT, 3, 1)[2][4:-4] + len(text).to_bytes(2, "big") + text + b"\xff\xff" for text in texts]
+    sent = [[(CLIENT, 0.0, frame(body))] for body in bodies]
+    outcome = compare(traffic.conversations(tmp_path / "a.pcap", sent), kwire_lua, PROTOCOL)
+    assert outcome.differences == []
+    assert (outcome.frames, outcome.errors) == (69, 46)
+
+
 def test_findings(tmp_path: Path, kwire_lua: Path) -> None:
     known = asked(BEAT, 4, 1)[2]
     frames = [
