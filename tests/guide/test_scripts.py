@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
-from tests.guide.test_browser import pytestmark, seen  # noqa: F401
+from tests.guide.test_browser import printed, pytestmark, seen  # noqa: F401
 from tests.guide.test_pages import Shown, clocks  # noqa: F401
 from tests.support.browser import opened
 
@@ -152,6 +152,7 @@ BESIDE = {
     "the theme of another page": """
         localStorage.setItem("theme", "dark");
         document.head.append(Object.assign(document.createElement("script"), { src: "../assets/theme.js" }));
+        clipboard = `${all("dialog").length} dialogs`;
     """,
 }
 
@@ -208,3 +209,48 @@ def test_what_filters_leave(folder: Path) -> None:
 def test_an_anchor_of_kafkas_own_page_leads_to_the_page_of_the_api(folder: Path) -> None:
     text, _ = opened(f"{(folder / 'index.html').as_uri()}#The_Messages_Alarm")
     assert re.findall("<h1>(.*?)</h1>", text) == ["Alarm"]
+
+
+STYLED = """
+.skip; .hide; .top; .brand; span.span; .top .search; #menu; #find; #theme; .columns; .side; .side details; .side li a
+.side .listed; .kinds; [aria-current=page]; .key; main; .crumbs; .crumbs a; .title; .chip; .parts; .parts a
+.parts a[aria-current]; .bar; .versions; .versions label; .versions label.removed span
+.versions label.deprecated span; .versions input; .versions label:has(:checked); .compare; .facts; .sections; .signs
+.beside; .example; .fold > summary > h3; .shown; .grammars [data-layout]:not(.shown); .line; .line a; .line.added
+.line.changed; .word; .tags; .code; .code .copy; .scroll; .fields table; .fields thead; .fields tbody th
+.fields tr.gone.absent; .fields .doc; .meta; .type
+.life; .mark; del; .lit; .boxes; .box; .box.tagged; .bytes; .hex; .offset; .hex b.even; .hex b.uneven
+.hex b.lit; .spans; .spans thead th; .spans td; .actions; .command; .between; dl; dd; .grid td; .accepted
+td.accepted; td.deprecated; td.unstable; td.refused; .matrix; .matrix tbody th; .matrix td; .legend .key; .number
+article:not(.current); footer
+"""
+LOOK = ("display", "position", "overflowX", "whiteSpace", "textAlign", "opacity", "textDecorationLine", "fontStyle")
+LOOK += ("fontWeight", "textOverflow", "flexWrap", "borderStyle", "backgroundColor", "color")
+
+
+def test_what_is_where_on_screens_phones_and_paper(folder: Path, snapshot: SnapshotAssertion) -> None:
+    """How the first of each kind of element looks on a screen, and what is other on a phone and on paper."""
+    selectors = [one.strip() for one in STYLED.replace("\n", ";").split(";") if one.strip()]
+    script = f"""
+        document.documentElement.dataset.theme = "light";
+        for (const box of all("details")) box.open = true;
+        one(".fields tr.gone").classList.remove("absent");
+        all(".fields tr")[4].classList.add("absent");
+        all(".hex b")[9].dispatchEvent(new PointerEvent("pointerover", {{ bubbles: true }}));
+        await soon();
+        const look = {list(LOOK)};
+        tell({{ found: {selectors}.map(selector => {{
+          const found = one(selector);
+          return found ? look.map(name => getComputedStyle(found)[name]) : ["none of it"];
+        }}) }});
+    """
+    views = ((folder, 1280), (folder, 500), (printed(folder), 794))
+    path = "api/clock.html#request-v2-vs-0"
+    screen, *others = (seen(where, path, script, f"--window-size={width},900")["found"] for where, width in views)
+    lines = []
+    for selector, wide, *rest in zip(selectors, screen, *others, strict=True):
+        lines.append(f"{selector}: {', '.join(wide)}")
+        for name, found in zip(("phone", "paper"), rest, strict=True):
+            changes = [f"{what} {now}" for what, before, now in zip(LOOK, wide, found, strict=False) if now != before]
+            lines += [f"  {name}: {', '.join(changes)}"] if changes else []
+    assert "\n".join(lines) == snapshot
