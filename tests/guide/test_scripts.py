@@ -50,6 +50,10 @@ PLACES = {
     "the oldest version": "location.hash = '#request-v0'",
     "an older one": "press('[')",
     "a newer one": "press(']')",
+    "keys where a version is compared with, and where it is chosen": """
+        press("]", current().querySelector("select"));
+        press("]", current().querySelector(".versions input"));
+    """,
     "the keys of halves and others": "press('r'); press('x')",
 }
 
@@ -72,7 +76,8 @@ def functions(steps: Mapping[str, str]) -> str:
 def test_what_readers_see_of_a_message(folder: Path, snapshot: SnapshotAssertion) -> None:
     script = f"""
         const over = found => found.dispatchEvent(new PointerEvent("pointerover", {{ bubbles: true }}));
-        const press = key => document.body.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
+        const press = (key, where = document.body) =>
+          where.dispatchEvent(new KeyboardEvent("keydown", {{ key, bubbles: true }}));
         const states = [];
         for (const [at, step] of [{functions(STEPS | PLACES)}].entries()) {{
           await step();
@@ -138,6 +143,13 @@ BESIDE = {
     "the key of the search": "press('/', document.body)",
     "the key of the keys": "press('?', document.body)",
     "their end": "one('dialog button').click()",
+    "keys that are taken": """
+        const taken = (keys, where) => keys.map(key => `${key} ${press(key, where)}`).join(" ");
+        await type("zone");
+        one("#hits").addEventListener("click", event => event.preventDefault());
+        clipboard = taken(["ArrowDown", "Enter", "x", "Escape", "Enter"], box);
+        clipboard += `, ${taken(["/", "x", "[", "r"], document.body)}`;
+    """,
     "a pointer over bytes": "over('mouseover', '.raw [data-field=\"2\"]')",
     "a pointer that leaves": "over('mouseleave', '.drawing')",
     "a copy": "one('main .copy').click()",

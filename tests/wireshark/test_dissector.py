@@ -23,8 +23,10 @@ from kwire.message import Message
 from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch, encode_message_set
 from kwire.schema import walk
+from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL
 from kwire_kafka.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from kwire_kafka.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kwire_kafka.api.heartbeat import HeartbeatRequest, HeartbeatResponse
 from kwire_kafka.api.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from kwire_kafka.api.sasl_authenticate import SaslAuthenticateRequest
@@ -190,10 +192,12 @@ def test_limits_of_varints_tags_and_texts(tmp_path: Path, kwire_lua: Path) -> No
     bodies += [head + bytes.fromhex(length) + rest for length in ("00", *VARINTS, "05", "1b", "1c")]
     texts = map(bytes.fromhex, TEXTS)
     bodies += [asked(BEAT, 3, 1)[2][4:-4] + len(text).to_bytes(2, "big") + text + b"\xff\xff" for text in texts]
-    sent = [[(CLIENT, 0.0, frame(body))] for body in bodies]
+    uuids = [bytes(16), b"\xff" * 16, bytes(range(16)), bytes(range(240, 256)), b"\xfb\xef\xbe" * 5 + b"\xfb"]
+    topics = [DeleteTopicState(name=None, topic_id=Uuid(one)) for one in uuids]
+    sent = [[asked(DeleteTopicsRequest(topics=topics), 6, 1)], *([(CLIENT, 0.0, frame(body))] for body in bodies)]
     outcome = compare(traffic.conversations(tmp_path / "a.pcap", sent), kwire_lua, PROTOCOL)
     assert outcome.differences == []
-    assert (outcome.frames, outcome.errors) == (69, 46)
+    assert (outcome.frames, outcome.errors) == (70, 46)
 
 
 def test_findings(tmp_path: Path, kwire_lua: Path) -> None:
