@@ -192,7 +192,13 @@ def test_limits_of_varints_tags_and_texts(tmp_path: Path, kwire_lua: Path) -> No
     bodies += [head + bytes.fromhex(length) + rest for length in ("00", *VARINTS, "05", "1b", "1c")]
     texts = map(bytes.fromhex, TEXTS)
     bodies += [asked(BEAT, 3, 1)[2][4:-4] + len(text).to_bytes(2, "big") + text + b"\xff\xff" for text in texts]
-    uuids = [bytes(16), b"\xff" * 16, bytes(range(16)), bytes(range(240, 256)), b"\xfb\xef\xbe" * 5 + b"\xfb"]
+    uuids = [
+        bytes(16),
+        b"\xff" * 16,
+        bytes(range(16)),
+        bytes(range(240, 256)),
+        bytes.fromhex("040000001000000040fc000003f00004"),
+    ]
     topics = [DeleteTopicState(name=None, topic_id=Uuid(one)) for one in uuids]
     sent = [[asked(DeleteTopicsRequest(topics=topics), 6, 1)], *([(CLIENT, 0.0, frame(body))] for body in bodies)]
     outcome = compare(traffic.conversations(tmp_path / "a.pcap", sent), kwire_lua, PROTOCOL)
