@@ -25,6 +25,7 @@ from kwire.records import Record, encode_batch, encode_message_set
 from kwire.schema import walk
 from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL
+from kwire_kafka.api.alter_configs import AlterableConfig, AlterConfigsRequest, AlterConfigsResource
 from kwire_kafka.api.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from kwire_kafka.api.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from kwire_kafka.api.heartbeat import HeartbeatRequest, HeartbeatResponse
@@ -201,9 +202,14 @@ def test_limits_of_varints_tags_and_texts(tmp_path: Path, kwire_lua: Path) -> No
     ]
     topics = [DeleteTopicState(name=None, topic_id=Uuid(one)) for one in uuids]
     sent = [[asked(DeleteTopicsRequest(topics=topics), 6, 1)], *([(CLIENT, 0.0, frame(body))] for body in bodies)]
-    outcome = compare(traffic.conversations(tmp_path / "a.pcap", sent), kwire_lua, PROTOCOL)
+    names = ("retention.ms", "ssl.key.password", "password", "x", f"{'x' * 251}.max", f"{'x' * 252}.max")
+    configs = [AlterableConfig(name=name, value="1") for name in names]
+    altered = AlterConfigsRequest(resources=[AlterConfigsResource(resource_name="t", configs=configs)])
+    outcome = compare(
+        traffic.conversations(tmp_path / "a.pcap", [*sent, [asked(altered, 2, 1)]]), kwire_lua, PROTOCOL
+    )
     assert outcome.differences == []
-    assert (outcome.frames, outcome.errors) == (70, 46)
+    assert (outcome.frames, outcome.errors) == (71, 46)
 
 
 def test_findings(tmp_path: Path, kwire_lua: Path) -> None:
