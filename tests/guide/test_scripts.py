@@ -236,8 +236,10 @@ STYLED = """
 td.accepted; td.deprecated; td.unstable; td.refused; .matrix; .matrix tbody th; .matrix td; .legend .key; .number
 article:not(.current); footer
 """
-LOOK = ("display", "position", "overflowX", "whiteSpace", "textAlign", "opacity", "textDecorationLine", "fontStyle")
-LOOK += ("fontWeight", "textOverflow", "flexWrap", "borderStyle", "backgroundColor", "color")
+LOOK = (
+    *("display", "position", "overflowX", "whiteSpace", "textAlign", "opacity", "textDecorationLine", "fontStyle"),
+    *("fontWeight", "textOverflow", "flexWrap", "borderStyle", "backgroundColor", "color"),
+)
 
 
 def test_what_is_where_on_screens_phones_and_paper(folder: Path, snapshot: SnapshotAssertion) -> None:

@@ -201,7 +201,8 @@ def test_limits_of_varints_tags_and_texts(tmp_path: Path, kwire_lua: Path) -> No
         bytes.fromhex("040000001000000040fc000003f00004"),
     ]
     topics = [DeleteTopicState(name=None, topic_id=Uuid(one)) for one in uuids]
-    sent = [[asked(DeleteTopicsRequest(topics=topics), 6, 1)], *([(CLIENT, 0.0, frame(body))] for body in bodies)]
+    sent: list[list[Segment]] = [[asked(DeleteTopicsRequest(topics=topics), 6, 1)]]
+    sent += [[(CLIENT, 0.0, frame(body))] for body in bodies]
     names = ("retention.ms", "ssl.key.password", "password", "x", f"{'x' * 251}.max", f"{'x' * 252}.max")
     configs = [AlterableConfig(name=name, value="1") for name in names]
     altered = AlterConfigsRequest(resources=[AlterConfigsResource(resource_name="t", configs=configs)])
