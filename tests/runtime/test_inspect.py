@@ -191,6 +191,9 @@ def test_headers_are_traced_under_the_policy(policy: Policy, problems: list[str]
     answer = bytes.fromhex("00000001 02 05 00 05 00") + HeartbeatResponse().encode(4)
     traces = trace_request(PROTOCOL, request, policy), trace_response(PROTOCOL, answer, 12, 4, policy)
     assert [found.error.path for found in traces if found.error] == problems
+    cut = trace_request(PROTOCOL, request[:12], policy).error
+    assert cut
+    assert cut.path == [*problems, "tagged fields"][0]
     if not problems:
         assert [found.end for found in traces] == [len(request), len(answer)]
 

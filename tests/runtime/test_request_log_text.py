@@ -161,6 +161,11 @@ def test_constants_are_names_of_apis() -> None:
         assert PROTOCOL.api_name(key).lower() == name.lower()
 
 
+def test_a_principal_may_end_in_brackets() -> None:
+    line = parsed(SINCE_1_0.partition(",listener")[0].replace("b c", "b (c d)"))
+    assert line.principal == "User:CN=a,OU=b (c d)"
+
+
 def test_a_client_id_may_look_like_a_connection() -> None:
     name = "a from connection 1.1.1.1:1-2.2.2.2:2-0;totalTime:1,sendTime:2"
     line = parsed(SINCE_1_0.replace("clientId=a, b=c", f"clientId={name}"))
