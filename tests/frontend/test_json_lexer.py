@@ -49,6 +49,9 @@ def test_tokens_know_their_line_and_column() -> None:
         ("1.5", 1.5),
         ("-1e3", -1000.0),
         ("2E-2", 0.02),
+        ("9" * 100, 10**100 - 1),
+        ("0x" + "f" * 99, 16**99 - 1),
+        ("1e-" + "9" * 9, 0.0),
     ],
 )
 def test_numbers(text: str, value: float) -> None:
@@ -56,7 +59,13 @@ def test_numbers(text: str, value: float) -> None:
     assert (number.kind, number.value, type(number.value)) == (Kind.NUMBER, value, type(value))
 
 
-@pytest.mark.parametrize("text", ["007", "1.", "0..2", "1e", "0x", "5a", "--1", "+1", "٣", "NaN", "9" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("007", "1.", "0..2", "1e", "0x", "5a", "--1", "+1", "٣", "NaN"),
+        *("9" * 101, "9" * 5000, "0x" + "f" * 100, "1e-" + "9" * 10),
+    ],
+)
 def test_what_is_no_number_is_one_word(text: str) -> None:
     assert [(token.kind, token.text) for token in tokens(text)] == [(Kind.WORD, text), (Kind.END, "")]
 

@@ -56,6 +56,9 @@ EXAMPLES |= {
     "K005 comma first in krammar": krammar("  Hour: int8 // , v1+"),
     "K005 comma last in krammar": krammar("  Hour: int8 // v1+,"),
     "K005 nothing after the slashes in krammar": krammar("  Hour: int8 //"),
+    "K005 no colon in krammar": krammar(
+        "  A int8(10)\n  B nullable-string // v1+\n  C enum-Phase(1)\n  D [int8]\n  E strings\n  F uuid"
+    ),
     "K005 prose in krammar": krammar("  Hour when it strikes"),
     "K006 text": clock() + " } x",
     "K006 lines": clock() + "\n]\n}\n",
