@@ -306,10 +306,15 @@ def lines() -> Iterator[tuple[str, str]]:
 
 def heads() -> Iterator[tuple[str, str]]:
     for head in ["", *HEADS.strip().splitlines()]:
-        report = Report()
-        (document,) = link([parse(Source("Ask.krm", f"AskRequest => key 1, {head}\n  A: int8\n"), report)], report)
-        written = [json_definition(one).partition('  "fields"')[0] for one in document.definitions]
-        yield head, " ".join("".join(written).split()) + f"\n{told(report.diagnostics)}"
+        shown: list[str] = []
+        for name in ("Ask.krm", "01_ask"):
+            report = Report()
+            text = f"AskRequest => key 1, {head}\n  A: int8\n"
+            (document,) = link([parse(Source(name, text), report)], report)
+            written = [json_definition(one).partition('  "fields"')[0] for one in document.definitions]
+            found = [" ".join("".join(written).split()), *told(report.diagnostics).splitlines()]
+            shown += [f"franz-go: {one}" if shown else one for one in found if one not in shown]
+        yield head, "\n".join(shown)
 
 
 def written_fields() -> Iterator[tuple[str, str]]:
