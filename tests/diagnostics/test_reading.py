@@ -280,5 +280,11 @@ def test_files_of_an_archive_do_not_share_their_bytes(tmp_path: Path) -> None:
     path = archive(tmp_path / "overlap.zip", A=MESSAGE, B=MESSAGE)
     data = path.read_bytes()
     second = data.rindex(b"PK\x01\x02")
-    path.write_bytes(data[: second + 42] + bytes(4) + data[second + 46 :])
-    assert refused(path) == "`B.json` overlaps another file in the archive"
+    end = 30 + int.from_bytes(data[18:22], "little")  # of a file without a name, which is as short as can be
+    for start, reason in (
+        (0, "`B.json` overlaps another file in the archive"),
+        (end - 1, "`B.json` overlaps another file in the archive"),
+        (end, "Bad magic number for file header"),
+    ):
+        path.write_bytes(data[: second + 42] + start.to_bytes(4, "little") + data[second + 46 :])
+        assert refused(path) == reason

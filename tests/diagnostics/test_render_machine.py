@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kwirec.diagnostics.diagnostic import Severity
+from kwirec.diagnostics.edits import replaced
 from kwirec.diagnostics.render import FORMATS, render
 from kwirec.json_text import json_line
 
@@ -30,7 +31,14 @@ def found(finder: Any) -> list[Any]:
             helps=["a help"],
         ),
         finder(TEXT).finding('[\n    { "name": "Millis" } ]', "list", severity=Severity.WARNING),
-        finder(TEXT).finding("fields", severity=Severity.NOTE, message="<just> & \x01 \ud800"),
+        replace(
+            finder(TEXT).finding("fields", severity=Severity.NOTE, message="<just> & \x01 \ud800"),
+            guide="https://guide.example/clock.html",
+            fix=(
+                *replaced(finder(TEXT).span('"name": "Millis" } ]'), "\n"),
+                *replaced(finder(TEXT).span("Clock"), ""),
+            ),
+        ),
     ]
 
 
@@ -90,7 +98,9 @@ def test_github_gives_no_columns_for_several_lines(found: list[Any]) -> None:
 
 
 def test_github_gives_no_line_of_a_file_that_has_none(finder: Any) -> None:
-    assert render([finder("", name="gone.json").finding("")], "github").startswith("::error file=gone.json,title=")
+    one = finder("", name="gone.json").finding("")
+    assert render([one], "github").startswith("::error file=gone.json,title=")
+    assert render([one], "short") == "gone.json: error[K999]: something is wrong\n"
 
 
 def test_junit_counts_and_parses(found: list[Any]) -> None:

@@ -14,6 +14,7 @@ from kwirec.diagnostics.source import Source, Span
 from kwirec.dump import dump_syntax
 from kwirec.frontend import Document, FieldDecl, link, parse
 from kwirec.frontend.krammar_docs import join_struct_doc, read_doc, split_struct_doc, write_doc
+from kwirec.frontend.notation import Dialect, Notation
 from kwirec.frontend.syntax import HeaderVersionsDecl, Node, Spanned, TypeExpr
 from kwirec.ir import resolve
 from kwirec.validation import validate
@@ -157,11 +158,41 @@ def test_enums_hold_for_all_files() -> None:
     assert (str(one.type), one.enum and one.enum.value) == ("[]uint16", "Kind")
 
 
-def test_content_tells_files_without_a_suffix() -> None:
-    for text in ("// x\n\nA => data, max version 0\n", "A int8 (\n  1: ONE\n)\n"):
-        assert parse(Source("01_a", text), Report()).notation == "krammar"
-    assert parse(Source("a", '{ "type": "data" }'), Report()).notation == "json"
-    assert parse(Source("a.json", '{ "type": "data" }'), Report(), notation="krammar").notation == "json"
+@pytest.mark.parametrize(
+    ("text", "notation"),
+    [
+        ("", "json"),
+        (" // x\n/* y\n */\t{", "json"),
+        ("[", "json"),
+        ("// x\n\nA => data", "krammar"),
+        ("_a1  =>", "krammar"),
+        ("A int8 (", "krammar"),
+        ("A int8 camelcase(", "krammar"),
+        ("A=>", "A=>"),
+        ("1A =>", "1A =>"),
+        ("A int8", "A int8"),
+        ("/* x */ A Int8 (\n", "A Int8 ("),
+        ("// {\n" + "x" * 99, "x" * 80),
+    ],
+)
+def test_content_tells_files_without_a_suffix(text: str, notation: str) -> None:
+    """If it does not tell, the first 80 characters that are no comment are pointed at."""
+    document = parse(Source("a", text), report := Report())
+    unknown = [one.primary.span.text for one in report.diagnostics if one.code.number == "K024"]
+    assert (unknown or [document.notation]) == [notation]
+
+
+def test_a_suffix_tells_more_than_what_is_said_and_that_more_than_the_content() -> None:
+    told: tuple[tuple[str, Notation, Notation], ...] = (("a.json", "krammar", "json"), ("a.txt", "json", "json"))
+    for name, said, expected in (*told, ("a.krm", "json", "krammar")):
+        assert parse(Source(name, "A => data"), Report(), notation=said).notation == expected
+    dialects: tuple[tuple[str, Dialect | None, str], ...] = (
+        ("a", None, "franz-go"), ("a.txt", None, "krammar"), ("a", "kwire", "krammar"),
+        ("a.krm", "franz-go", "franz-go"),
+    )  # fmt: skip
+    for name, dialect, written in dialects:
+        document = parse(Source(name, "A => data, max version 0\n"), Report(), dialect=dialect)
+        assert document.messages[0].dialect == written
 
 
 @pytest.mark.parametrize(
@@ -221,6 +252,13 @@ def test_findings_of_rules_are_in_the_words_of_the_notation() -> None:
         ("write `1-2` or `1+`", "write `v1-v2` or `v1+`"),
         ("remove `mapKey`, or `tag` and `taggedVersions`", "remove `map key`, or `tag` and `tagged`"),
         ("a field of type `[]int8` or `[][]Zone`", "a field of type `[int8]` or `[[Zone]]`"),
+        (
+            "`aliases` `apiKey` `commonStructs` `sentTo` `zeroCopy`",
+            "`was` `key` `not top level` `coordinator` `zero copy`",
+        ),
+        ("`entityType` `latestVersionUnstable`, entityType", "`entity` `unstable`, entityType"),
+        ("`deprecatedVersions` and `flexibleVersions`", "`deprecated` and `flexible`"),
+        ("`headerVersions`, `nullableVersions`, `validVersions`", "`header`, `nullable`, `max version`"),
         ("`none` of `Clock` in versions 0-2 is `0`", "`none` of `Clock` in versions 0-2 is `0`"),
     ],
 )
@@ -316,12 +354,6 @@ def test_a_reserved_key_says_nothing_of_flexible_versions() -> None:
         None,
         "none",
     )
-
-
-def test_a_suffix_tells_the_notation_whatever_is_said_of_other_files() -> None:
-    report = Report()
-    found = parse(Source("Ask.krm", "AskRequest => key 7, max version 0\n"), report, notation="json")
-    assert (found.notation, report.diagnostics) == ("krammar", [])
 
 
 def test_a_quoted_description_may_have_empty_lines_after_it() -> None:

@@ -40,13 +40,13 @@ def test_pages_are_up_to_date() -> None:
 
 
 def test_write_pages(tmp_path: Path) -> None:
-    (tmp_path / "K999.md").write_text("a rule that was removed")
-    (tmp_path / "notes.md").write_text("not ours")
-    catalogue.write_pages(tmp_path)
-    first = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    catalogue.write_pages(tmp_path)
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == first
-    assert set(first) == {"notes.md", *catalogue.pages()}
+    folder, expected = tmp_path / "docs" / "rules", {name: text.encode() for name, text in catalogue.pages().items()}
+    catalogue.write_pages(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
+    (folder / "K999.md").write_text("a rule that was removed")
+    (folder / "notes.md").write_text("not ours")
+    catalogue.write_pages(folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected | {"notes.md": b"not ours"}
 
 
 def test_a_suggestion_is_spelled_as_codes_are() -> None:

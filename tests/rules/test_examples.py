@@ -81,7 +81,7 @@ def test_corrected(check: Check, code: Code) -> None:
 @pytest.mark.parametrize("code", DEFINITIONS)
 def test_rules_name_the_message_of_their_findings(check: Check, code: Code) -> None:
     """Without it nobody could waive them."""
-    if code.number >= "K2":
+    if code.number >= "K1" and code.number not in ("K110", "K111"):  # which are about structs of no message
         assert all(one.message_name for one in check(code.offending))
 
 

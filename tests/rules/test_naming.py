@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kwirec.naming import RESERVED, is_python_keyword, python_name, snake_case
+from kwirec.diagnostics.examples import clock, enum, value
+from kwirec.naming import is_python_keyword, python_name, snake_case
+from tests.rules.support import Check
 
 
 @pytest.mark.parametrize(
@@ -51,9 +53,29 @@ def test_python_name(name: str, expected: str) -> None:
     assert python_name(name) == expected
 
 
-@pytest.mark.parametrize("name", sorted(RESERVED))
+TAKEN = """
+bool bytes classmethod decode decode_from dict encode float from_json header_version i64 int list names property range
+read read_classic read_tags replace self slots staticmethod str to_json tuple unknown_tags write write_classic
+write_tags
+"""
+
+
+@pytest.mark.parametrize("name", TAKEN.split())
 def test_names_of_generated_classes_are_avoided(name: str) -> None:
     assert python_name(name.title().replace("_", "")) == f"{name}_"
+
+
+RESERVED = """
+ALIASES BytesWriter ClassVar False Field FieldTags LOGS MODULES Message None PROTOCOL Struct True UNSET Uuid
+"""
+
+
+def test_names_that_generated_modules_use_are_refused(check: Check) -> None:
+    for name in RESERVED.split():
+        assert [one.message for one in check(clock(name=name))] == [f"reserved message name `{name}`"]
+        assert [one.message for one in check(clock(aliases=[name]))] == [f"reserved alias `{name}`"]
+    for name in ("False", "None", "ProtocolEnum", "True"):
+        assert [one.message for one in check(enum(value("NEW", 0), name=name))] == [f"reserved enum name `{name}`"]
 
 
 @given(st.from_regex(r"[A-Za-z][A-Za-z0-9]{0,20}", fullmatch=True))
