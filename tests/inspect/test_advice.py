@@ -54,11 +54,17 @@ def test_a_library_is_told_by_the_software_it_names(software: str, library: str,
     [
         ("kafka-python-2.0.2", "kafka-python", (2, 0, 2)),
         ("kafka-python-producer-1", "kafka-python", ()),
+        ("kafka-python-consumer-22", "kafka-python", ()),
         ("aiokafka-0.8.1", "aiokafka", (0, 8, 1)),
+        ("aiokafka-producer-1", "aiokafka", ()),
+        ("aiokafka-consumer-22", "aiokafka", ()),
         ("rdkafka", "librdkafka", ()),
         ("sarama", "sarama", ()),
         ("kafkajs", "kafkajs", ()),
+        ("kgo", "franz-go", ()),
         ("producer-1", JAVA, ()),
+        ("consumer-22", JAVA, ()),
+        ("adminclient-3", JAVA, ()),
         ("consumer-billing-3", JAVA, ()),
     ],
 )
@@ -68,7 +74,9 @@ def test_a_library_is_guessed_by_its_default_client_id(
     assert library_of(client(client_id)) == (library, version, True)
 
 
-@pytest.mark.parametrize("client_id", [None, "", "billing", "rdkafka2", "my-producer-1", "kafka-python-2.0.2-mine"])
+@pytest.mark.parametrize(
+    "client_id", [None, "", "billing", "rdkafka2", "my-producer-1", "kafka-python-2.0.2-mine", "consumer-a"]
+)
 def test_no_library_is_guessed_by_any_other(client_id: str | None) -> None:
     assert library_of(client(client_id)) is None
     assert library_of(client(client_id, "unheard-of 1.0")) is None

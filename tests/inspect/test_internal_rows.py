@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+from syrupy.assertion import SnapshotAssertion
 
 from kwire.uuids import Uuid
 from kwire_inspect.schemas import EPOCH
@@ -48,6 +49,15 @@ def members(*found: Entry) -> Rows:
     """Without columns that have no value."""
     whole = rows("__consumer_offsets", Members, columns.MEMBERS, *found)
     return [{name: value for name, value in row.items() if value is not None} for row in whole]
+
+
+def test_columns(snapshot: SnapshotAssertion) -> None:
+    """Their names, types and order, which readers of written tables rely on."""
+    tables = {name: one for name, one in vars(columns).items() if isinstance(one, pa.Schema)}
+    assert (
+        "\n".join(f"{name}: {', '.join(f'{one.name} {one.type}' for one in table)}" for name, table in tables.items())
+        == snapshot
+    )
 
 
 def test_committed_offsets() -> None:

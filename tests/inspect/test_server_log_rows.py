@@ -192,6 +192,11 @@ def test_old_brokers_do_not_name_connections_of_clients_that_authenticate(tmp_pa
         tmp_path, f"{line}\nCaused by: x.y: Unexpected Kafka request of type PRODUCE during SASL handshake.\n"
     )
     assert (row["connection"], row["client_host"], row["api"], row["version"]) == (None, "10.0.0.1", "Produce", None)
+    named = (
+        "Failed authentication with /10.0.0.1 (channelId=10.0.0.9:9092-10.0.0.2:5-1) (no)\nx.Y: Unknown API key 3\n"
+    )
+    (row,) = of(tmp_path, named)
+    assert (row["connection"], row["client_host"]) == ("10.0.0.9:9092-10.0.0.2:5-1", "10.0.0.2")
 
 
 def test_errors_of_other_kinds_are_no_refusals(tmp_path: Path) -> None:
@@ -276,6 +281,9 @@ def test_what_of_an_entry_is_kept_and_looked_at(tmp_path: Path) -> None:
     long = "x.y." + "Z" * 2000
     (row,) = of(tmp_path, f"{CLOSING}\n{long}: Unknown API key 3\n")
     assert row["message"] == long[:1000]
+    between = "Suppressed: b\n... 3 more\nx.y.Z\n at x\n"
+    assert [row["api_key"] for row in of(tmp_path, f"{CLOSING}\n{between}Caused by: x.Y: Unknown API key 3\n")] == [3]
+    assert of(tmp_path, f"{CLOSING}\nx.y\nand more\nCaused by: x.Y: Unknown API key 3\n") == []
     stack = "\tat x.y.Z\n"
     far = [of(tmp_path, f"{CLOSING}\n{stack * count}Caused by: x.Y: Unknown API key 3\n") for count in (298, 299)]
     assert [[row["api_key"] for row in found] for found in far] == [[3], []]
