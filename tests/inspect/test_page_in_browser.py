@@ -111,6 +111,25 @@ const paths = (name) => plot(name).querySelectorAll(".point path, path.point");
 const fills = (name) => [...new Set([...paths(name)].map(path => getComputedStyle(path).fill))];
 const result = { columns: fills("columns"), points: fills("points") };
 result.heat = JSON.stringify(plot("heat").data[0].colorscale);
+const { legend, hoverlabel, font, xaxis, ...layout } = plot("columns").layout;
+const named = ["bargap", "hovermode", "dragmode", "paper_bgcolor", "plot_bgcolor", "autosize"];
+result.layout = named.map(name => layout[name]);
+result.lines = ["gridcolor", "linecolor", "zerolinecolor", "tickcolor"].map(name => xaxis[name]);
+result.texts = { legend, hoverlabel, size: font.size, color: font.color };
+const { responsive, displayModeBar, typesetMath } = plot("bars")._context;
+result.how = [plot("points").data[0].marker.size, responsive, displayModeBar, typesetMath];
+const styled = (selector, names, part) => {
+  const style = getComputedStyle(document.querySelector(selector), part);
+  return names.split(" ").map(name => style[name]).join(", ");
+};
+result.marks = ["bad", "warn", "good"].map(mark => styled(".mark." + mark, "color backgroundColor fontWeight"));
+result.aligned = ["td", "td.number", "th button", "th.number button"].map(one => styled(one, "textAlign whiteSpace"));
+result.boxes = [styled("body", "maxWidth backgroundColor color"), styled("caption", "captionSide textAlign color")];
+result.boxes.push(styled("td.long", "whiteSpace minWidth maxWidth overflowWrap"), styled(".scroll", "overflowX"));
+result.arrows = ["none", "ascending", "descending"].map(way => {
+  document.querySelector("th").ariaSort = way;
+  return styled("th button", "content", "::after");
+});
 const told = Object.assign(document.createElement("pre"), { id: "told", textContent: JSON.stringify(result) });
 document.body.replaceChildren(told);
 """
@@ -256,9 +275,31 @@ def test_a_long_table_is_turned_to_its_end_and_back(tmp_path: Path) -> None:
     ], "as in the rows that are elements of the page"
 
 
-def test_charts_have_the_colours_of_their_roles(tmp_path: Path) -> None:
+def test_charts_and_tables_have_their_colours_and_styles(tmp_path: Path) -> None:
     found = told(probed(tmp_path, report(), COLOUR_PROBE).as_uri())
     bad, second = "rgb(179, 38, 30)", "rgb(217, 115, 13)"
     assert found["columns"] == [bad, second]
     assert found["points"] == ["rgb(47, 111, 208)", second]
     assert json.loads(found["heat"]) == [[0, "#dbe7fb"], [1, "#0b3f91"]]
+    assert found["layout"] == [0.25, "closest", False, "rgba(0,0,0,0)", "rgba(0,0,0,0)", True]
+    assert found["lines"] == ["#d5d9e0"] * 4
+    assert found["texts"] == {
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "traceorder": "normal"},
+        "hoverlabel": {"bgcolor": "#f4f5f7", "bordercolor": "#d5d9e0", "font": {"color": "#1b1f27"}, "align": "left"},
+        "size": 13,
+        "color": "#1b1f27",
+    }
+    assert found["marks"] == [
+        f"{bad}, rgb(251, 228, 226), 600",
+        "rgb(138, 83, 0), rgb(253, 240, 213), 600",
+        "rgb(26, 107, 54), rgb(223, 243, 228), 600",
+    ]
+    assert found["aligned"] == ["left, normal", "right, nowrap", "left, nowrap", "right, nowrap"]
+    assert found["boxes"] == [
+        "1344px, rgb(255, 255, 255), rgb(27, 31, 39)",
+        "bottom, left, rgb(85, 93, 107)",
+        "normal, 352px, 480px, anywhere",
+        "auto",
+    ]
+    assert found["arrows"] == ['"\u2195"', '"\u2191"', '"\u2193"']
+    assert found["how"] == [11, True, False, False]
