@@ -20,6 +20,7 @@ from syrupy.assertion import SnapshotAssertion
 from kwire.command import main as run
 from kwire.guide import Guide
 from kwire_inspect.reports.formats import FORMATS, MARKDOWN_ROWS, formats_of, json_text, junit, markdown
+from kwire_inspect.reports.page import page
 from kwire_inspect.reports.report import FAILED, PASSED, SKIPPED, Cell, Check, Column, Report, Table
 from kwire_inspect.reports.report_files import write_report
 from kwire_inspect.reports.terminal import print_report
@@ -170,5 +171,5 @@ def test_a_sentence_is_cut_after_a_thousand_characters(size: int, cut: int) -> N
     tables = (Table("t", "T", note=long, empty=long).with_columns("a"),)
     found = Report("r", "R", (long,), tables, checks=(Check("a", "b", FAILED, long), Check("c", "b", SKIPPED, long)))
     print_report(found, Console(file=(printed := io.StringIO()), width=2000))
-    texts = markdown(found), junit(found), printed.getvalue()
-    assert [text.count(f"{'y' * 1000}…") for text in texts] == [3 * cut, 3 * cut, 2 * cut]
+    texts = markdown(found), junit(found), printed.getvalue(), page(found)
+    assert [text.count(f"{'y' * 1000}…") for text in texts] == [3 * cut, 3 * cut, 2 * cut, 3 * cut]

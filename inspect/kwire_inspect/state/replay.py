@@ -67,12 +67,10 @@ class Several:
 def snapshot_end(source: str) -> int | None:
     """Return the end offset of a snapshot (exclusive), or ``None`` for a log segment.
 
-    Return -1 for the snapshot that is written when the storage is formatted.
+    Return 0 for the snapshot that is written when the storage is formatted.
     """
     file = log_file(source)
-    if not isinstance(file, Checkpoint):
-        return None
-    return -1 if file.end_offset is None else file.end_offset
+    return file.end_offset or 0 if isinstance(file, Checkpoint) else None
 
 
 def replay(
