@@ -41,11 +41,12 @@ STEPS = {
     "a click on a line of the grammar": """all(".current .shown .line")[1].lastChild.parentElement.click()""",
     "a pointer elsewhere": "over(all('.current .box')[1])",
     "a click on a box": """all(".current .box")[1].click()""",
+    "a focus on a field": "current().querySelector('.fields tbody a').focus()",
     "a pointer that leaves": """current().dispatchEvent(new PointerEvent("pointerleave"))""",
 }
 PLACES = {
     "a pointer over a release": "over(one('.current .grid td.accepted'))",
-    "a place that is none": "location.hash = '#elsewhere'",
+    "a place that is none": "location.hash = '#100%'",
     "a place that is folded": "location.hash = '#negotiation'",
     "the oldest version": "location.hash = '#request-v0'",
     "an older one": "press('[')",
@@ -55,6 +56,10 @@ PLACES = {
         press("]", current().querySelector(".versions input"));
     """,
     "the keys of halves and others": "press('r'); press('x')",
+    "fields that are the same": "location.hash = '#response-v1-vs-0'",
+    "the same version": "location.hash = '#response-v1-vs-1'",
+    "a field of a comparison": "location.hash = '#request-v2-vs-1.zone'",
+    "the way back": "history.back()",
 }
 
 
@@ -92,7 +97,9 @@ def test_what_readers_see_of_a_message(folder: Path, snapshot: SnapshotAssertion
             boxes[at].setAttribute("value", `${{box.value}} ${{box.checked ?? ""}}`);
           }}
           const title = one(".current .grid .accepted")?.title;
-          const place = [location.hash, history.length, one("main > details").open, title, told(".facts")].join(" ");
+          const lit = current().querySelector(".fields tr.lit")?.id;
+          const open = one("main > details").open;
+          const place = [location.hash, history.length, open, title, told(".facts"), lit].join(" ");
           states.push([place, at < {len(STEPS)} ? one(".parts").outerHTML + copy.outerHTML : ""]);
         }}
         tell({{ states }});
@@ -146,8 +153,12 @@ BESIDE = {
     "keys that are taken": """
         const taken = (keys, where) => keys.map(key => `${key} ${press(key, where)}`).join(" ");
         await type("zone");
-        one("#hits").addEventListener("click", event => event.preventDefault());
-        clipboard = taken(["ArrowDown", "Enter", "x", "Escape", "Enter"], box);
+        let gone = "";
+        one("#hits").addEventListener("click", event => {
+          event.preventDefault();
+          gone += event.target.closest("a").getAttribute("href");
+        });
+        clipboard = taken(["ArrowDown", "Enter", "x", "Escape", "Enter"], box) + gone;
         clipboard += `, ${taken(["/", "x", "[", "r"], document.body)}`;
     """,
     "a pointer over bytes": "over('mouseover', '.raw [data-field=\"2\"]')",
