@@ -392,6 +392,10 @@ def test_the_usual_ports_and_given_ports() -> None:
     usual, other = b"\x0a\1\0\1\x23\x84", b"\x0a\1\0\2\x23\x8b"
     servers = Servers()
     assert [servers.hint(talk(*one).key) for one in ((A, usual), (usual, A), (usual, other))] == [True, False, None]
+    near = [start + more for start in (9092, 19092, 29092, 39092) for more in range(-2, 10)]
+    ends = {port: A[:4] + port.to_bytes(2, "big") for port in near}
+    found = [port - 9092 for port, one in ends.items() if servers.hint(talk(B, one).key)]
+    assert found == [start + more for start in (0, 10_000, 20_000, 30_000) for more in range(8)]
     servers.learn(talk(usual, A, SYN))
     assert servers.hint(talk(usual, A).key) is True
     given = pickle.loads(pickle.dumps(Servers([1, 9092])))

@@ -30,8 +30,8 @@ PPP_CONTROL = 0x4000
 """First PPP protocol number after the network-layer protocols [RFC 1661]."""
 HOP_BY_HOP, ROUTING, FRAGMENT, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6 = 0, 43, 44, 51, 60, 135, 139, 140
 EXTENSIONS = {HOP_BY_HOP, ROUTING, AUTHENTICATION, OPTIONS, MOBILITY, HIP, SHIM6}
-MORE, DONT, OFFSET = 0x2000, 0x4000, 0x1FFF
-"""Bits of the IPv4 fragment field: more fragments, don't fragment, and the fragment offset."""
+MORE, OFFSET = 0x2000, 0x1FFF
+"""Bits of the IPv4 fragment field: more fragments, and the fragment offset."""
 BAD = "inconsistent IP headers"
 VXLAN_PORTS, VXLAN_GPE_PORT, GENEVE_PORT, MPLS_PORT = {4789, 8472}, 4790, 6081, 6635
 TUNNEL_PORTS = VXLAN_PORTS | {VXLAN_GPE_PORT, GENEVE_PORT}

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from ipaddress import ip_address
 
 from kwire_inspect.capture.pcapng import MAGIC, OLD_PACKET, ORDERS, PACKET, SIMPLE_PACKET, options
-from kwire_inspect.storage import STDIN, DamagedStreamError, Window, is_compressed, map_inputs, opened, size_of
+from kwire_inspect.storage import DamagedStreamError, Window, is_compressed, map_inputs, opened, size_of
 
 NAMES = 4
 PACKETS = (OLD_PACKET, SIMPLE_PACKET, PACKET)
@@ -59,7 +59,7 @@ def _blocks(path: str) -> Iterator[tuple[str, bytes]]:
         if kind == NAMES:
             yield order, head[at : at + size]
         at += size
-    if path == STDIN or size_of(path) <= at or is_compressed(path):
+    if size_of(path) <= at or is_compressed(path):  # the size of standard input is 0
         return
     with opened(path) as file:
         file.seek(max(size_of(path) - NEAR, 0))

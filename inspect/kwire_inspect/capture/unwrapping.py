@@ -106,7 +106,7 @@ class Datagram:
     @property
     def beginning(self) -> bytes:
         """Bytes before the first missing byte."""
-        return bytes(self.data[: self.ranges[0][1]]) if self.ranges and not self.ranges[0][0] else b""
+        return b"" if self.ranges[0][0] else bytes(self.data[: self.ranges[0][1]])
 
     @property
     def known_size(self) -> int:
