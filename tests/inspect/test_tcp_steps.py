@@ -98,6 +98,8 @@ TALK = {
     "bytes at the limit of what is late": f"C{BEHIND}:ab^0 C0:x^0 C-1:y^0 C-1:z^0 C{BEHIND + 2}:c^0",
     "two that are nearly apart": HELLO + f"C0:ab^0 c0:x^9@5 c{BEHIND}:y^9@6 c{2 * BEHIND - 1}:z^9@7",
     "two of which the second is earlier": HELLO + f"C0:ab^0 c{BEHIND}:x^9@5 c0:y^9@6 c1:z^9@7",
+    "acknowledged before it was seen": "S0^5 C2:c^0",
+    "a retransmission that acknowledges more": HELLO + "C0:ab^0 C0:ab^5 S0:XYZ^2 S3:W^2",
     "one that does not match, and the end": HELLO + "C0:ab^0 c5:cd^9@5",
     "one that does not match, and two ends": HELLO + "C0:ab^0 c5:cd^9@5 Cf2^0@6 Sf0^3@7 c7:e^9@8",
 }
