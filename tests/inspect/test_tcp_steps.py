@@ -99,6 +99,9 @@ TALK = {
     "two that are nearly apart": HELLO + f"C0:ab^0 c0:x^9@5 c{BEHIND}:y^9@6 c{2 * BEHIND - 1}:z^9@7",
     "two of which the second is earlier": HELLO + f"C0:ab^0 c{BEHIND}:x^9@5 c0:y^9@6 c1:z^9@7",
     "acknowledged before it was seen": "S0^5 C2:c^0",
+    "two answers that wait for different bytes": HELLO + "S0:X^2@1 S1:Y^5@1.1 C7:h^0@3",
+    "two ends, then a reset": HELLO + "Cf0^0 Sf0^1 Cr1^1@1 S1^1@2.1",
+    "acknowledgements with other numbers": HELLO + "C0:ab^0 c5^9@5 c5^9@6 C2:c^0@7 cr5:x^0@8",
     "a retransmission that acknowledges more": HELLO + "C0:ab^0 C0:ab^5 S0:XYZ^2 S3:W^2",
     "one that does not match, and the end": HELLO + "C0:ab^0 c5:cd^9@5",
     "one that does not match, and two ends": HELLO + "C0:ab^0 c5:cd^9@5 Cf2^0@6 Sf0^3@7 c7:e^9@8",
@@ -284,6 +287,18 @@ def test_at_most_so_many_connections_are_kept() -> None:
     assert brief(connections.add(on(packet("Cs-1", 5, 21.0), 5))) == [(3, "closed", 0)]
     assert brief(connections.add(on(packet("C0:a^0", 6, 22.0), 3))) == [(2, "closed", 0), (3, "data", 1)]
     assert [port for port, _, _ in brief([*connections.close()])] == [1, 4, 5, 3]
+
+
+def test_of_connections_that_never_began_nothing_is_told() -> None:
+    """They are forgotten before others, and what follows later is another connection."""
+    connections = TcpConnections(most=2)
+    for number, port in enumerate((1, 2, 3)):
+        assert connections.add(on(packet("Cr0^0" if port == 2 else "Cs-1", 4, 1.0), port, time=9.0 - number)) == []
+    assert brief(connections.add(on(packet("C0:a^0", 5, 20.0), 2))) == [(3, "closed", 0), (2, "data", 1)]
+    assert brief([*connections.close()]) == [(1, "closed", 0), (2, "closed", 0)]
+    connections = TcpConnections(most=1)
+    assert [connections.add(on(packet("Cr0^0", 4, 1.0), port)) for port in (1, 2)] == [[], []]
+    assert [*connections.close()] == []
 
 
 @pytest.mark.parametrize(("most", "told"), [(2, [(1, "closed", 1)]), (3, [])])

@@ -89,11 +89,13 @@ class TcpStream:
     def acknowledge(self, ack: int) -> None:
         """Record an acknowledgement from the other side, unless it is out of range."""
         if self.acked is None:
-            self.heard = ack
-            self.acked = ack if self.next is None else unwrapped(ack, self.next)
+            count = ack if self.next is None else unwrapped(ack, self.next)
+            if self.next is None or abs(count - self.next) < FAR:
+                self.heard, self.acked = ack, count
             return
         known = self.acked if self.next is None else max(self.acked, self.next)
-        if known < (count := unwrapped(ack, known)) < known + FAR:
+        count = unwrapped(ack, known)
+        if known < count < known + FAR:
             self.acked = count
 
     def missed_by(self, packet: Packet) -> int:
