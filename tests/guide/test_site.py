@@ -205,6 +205,8 @@ def test_a_published_site_names_its_addresses_and_its_release(tmp_path: Path) ->
     assert '<link rel="canonical" href="https://a.example/guide/api/clock.html">' in page
     found = dict(re.findall(r'<meta (?:property|name)="([^"]*)" content="([^"]*)">', page))
     assert found["og:url"] == "https://a.example/guide/api/clock.html"
+    about = "fields, bytes of an example, grammar, releases. Asks for the time in some zones, and may set it."
+    assert found["description"] == f"ClockRequest and ClockResponse versions 0 to 4, byte by byte: {about}"
     assert found["og:description"] == found["description"]
     missing = (tmp_path / "404.html").read_text("utf-8")
     assert '<link rel="stylesheet" href="https://a.example/guide/assets/page.css">' in missing
@@ -292,6 +294,24 @@ def test_apis_are_listed_by_key_from_0_with_the_flexible_versions_that_they_have
     found = re.findall(r'<td data-head="(\w+)">(4[^<]*)</td>', index)
     assert found == [("versions", "4-9"), ("flexible", "4+")] * 2
     assert re.findall(r'<a href="api/(\w+)\.html">', index) == ["wind", "alarm"]
+
+
+def test_filters_offer_what_there_is_in_order(tmp_path: Path) -> None:
+    names = ("Wind", "Alarm", "Tick", "Chime")
+    for key, name in enumerate(names):
+        (folder := tmp_path / name.lower()).mkdir()
+        for kind in ("Request", "Response"):
+            listeners = {"listeners": [f"for_{name.lower()}"]} if kind == "Request" else {}
+            text = clock(type=kind.lower(), name=name + kind, apiKey=key, **listeners)
+            (folder / f"{name}{kind}.json").write_text(text)
+    facts = ({}, {"deprecated": "0-2"}, {"unstable": "0-2"}, {})
+    apis = {key: ApiFacts(names[key], "0-2", **facts[key]) for key in range(4)}
+    releases = {"1.0.0": apis, "2.0.0": {key: api for key, api in apis.items() if key < 3}}
+    given = replace(inputs(tmp_path), history=History(releases=releases))
+    [index] = [one.text for one in emit_site(given) if one.path == "index.html"]
+    words = [name.lower() for name in sorted(names)]
+    statuses = ["deprecated", "removed", "stable", "unstable"]
+    assert re.findall("<option>(.*?)</option>", index) == [*(f"for_{word}" for word in words), *words, *statuses]
 
 
 @pytest.mark.parametrize(
