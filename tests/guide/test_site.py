@@ -304,7 +304,7 @@ def test_filters_offer_what_there_is_in_order(tmp_path: Path) -> None:
             listeners = {"listeners": [f"for_{name.lower()}"]} if kind == "Request" else {}
             text = clock(type=kind.lower(), name=name + kind, apiKey=key, **listeners)
             (folder / f"{name}{kind}.json").write_text(text)
-    facts = ({}, {"deprecated": "0-2"}, {"unstable": "0-2"}, {})
+    facts: tuple[dict[str, str], ...] = ({}, {"deprecated": "0-2"}, {"unstable": "0-2"}, {})
     apis = {key: ApiFacts(names[key], "0-2", **facts[key]) for key in range(4)}
     releases = {"1.0.0": apis, "2.0.0": {key: api for key, api in apis.items() if key < 3}}
     given = replace(inputs(tmp_path), history=History(releases=releases))
