@@ -426,6 +426,7 @@ def test_records_in_the_request_of_an_envelope_are_expanded() -> None:
 def test_a_value_is_cut_to_a_line_and_a_name_in_json_to_half_of_it() -> None:
     found = trace_message(TopicRecord, TopicRecord(name="n" * 100).encode(0), 0)
     assert f'  "{"n" * 70}…\n' in show(found)
+    assert " 3 lines before\n" in show(trace_json(b'{"left out": "x", "b": 1}', "JSON", None), last=1)
     traced = trace_json(json.dumps({"x" * 65: {"y" * 64: 1}}).encode(), "JSON", None)
     assert [span.path for span in traced.spans] == ["", "", "x" * 63 + "…", f"{'x' * 63}….{'y' * 64}"]
 

@@ -260,6 +260,11 @@ def test_error_35_means_nothing_for_other_apis() -> None:
     payload = b"\0\0\0\1" + b"\0\x23"
     response = PROTOCOL.decode_response(payload, 12, 0)
     assert response.message == HeartbeatResponse(error_code=35)
+    odd: tuple[Message, ...] = (HeartbeatResponse(throttle_time_ms=35 << 16), ApiVersionsResponse(error_code=35))
+    for key, message in zip((18, 5), odd, strict=True):  # other protocols may number their APIs so
+        names = {key: type(message).__name__}
+        other = MessageRegistry("kwire_kafka", MODULES, {}, names, names, {})
+        assert other.decode_response(bytes(4) + message.encode(1), key, 1).message == message
 
 
 def test_broken_bodies_are_errors() -> None:

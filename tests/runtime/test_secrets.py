@@ -273,6 +273,10 @@ def test_what_is_in_an_envelope_is_redacted() -> None:
     within = PROTOCOL.decode_request(clean.request_data)
     assert within.header.client_id == "c"
     assert within.message == RenewDelegationTokenRequest(hmac=b"")
+    header_only = PROTOCOL.decode_request(asked)
+    header_only.message = None
+    assert redacted(PROTOCOL, EnvelopeRequest(request_data=asked), inner=header_only) == clean
+    assert redacted(PROTOCOL, EnvelopeResponse(response_data=None)).response_data is None
 
 
 def test_what_cannot_be_read_in_an_envelope_is_taken_out() -> None:

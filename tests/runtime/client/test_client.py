@@ -381,6 +381,8 @@ def test_tls(server_context: ssl.SSLContext, certificates: Certificates) -> None
         assert in_plain_text.startswith(("this port speaks TLS: use --tls", "closed the connection"))
     with Loopback() as broker:
         assert refusal(broker.port, security=trusting).startswith("does not speak TLS")
+    with Other(b"", context=server_context) as broker:
+        assert refusal(broker.port, security=trusting).endswith("ApiVersions. A broker before 0.10 does this")
 
 
 def test_a_certificate_of_the_client(server_context: ssl.SSLContext, certificates: Certificates) -> None:
