@@ -426,6 +426,16 @@ def test_series_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     rows = rows_of(made(tmp_path, *lines))
     assert [row["version"] for row in rows] == [0, 1, None]
     assert rows[-1]["problem"] == "more than 2 series: the rest is ignored"
+    names = [
+        f"{BEAN},version=1",
+        NAMED % ("Brew", 1, "a"),
+        f"{BEAN}, request=Fetch, version=3",
+        NAMED % ("Fetch", 2, "a"),
+    ]
+    (tmp_path / "a.json").write_text(json.dumps({name: {"Count": 1} for name in names}))
+    reasons = [rows[-1]["problem"], NAMELESS, "requests of an unknown API: Brew"]
+    told = [(row["position"], row["problem"] or row["version"]) for row in rows_of(tmp_path / "a.json")]
+    assert told == [(None, 3), *((0, reason) for reason in reasons)]
 
 
 def test_metrics_of_kwire_itself_are_none_of_a_broker(tmp_path: Path) -> None:

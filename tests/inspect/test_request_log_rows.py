@@ -287,6 +287,13 @@ def bytes_of(line: bytes) -> Rows:
     return [dict(zip(EXCHANGES.names, row, strict=True)) for row in maker.rows("log", 0, line)]
 
 
+def test_a_line_without_a_correlation_id_has_bytes_with_zero() -> None:
+    (row,) = bytes_of(WITH_SECRETS[0].replace(b'"correlationId":1,', b""))
+    assert row["correlation_id"] is None
+    assert PROTOCOL.decode_request(row["request"]).header.correlation_id == 0
+    assert row["response"][:4] == bytes(4)
+
+
 def test_text_has_no_bytes_and_says_why(tmp_path: Path) -> None:
     (row,) = of(tmp_path, lines("1.1.1")[0], columns=["request", "response", "reason"])
     assert (row["request"], row["response"]) == (None, None)
