@@ -322,12 +322,15 @@ def test_a_report_says_how_much_was_read(least: float) -> None:
 def test_a_report_is_written_and_then_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, code: int
 ) -> None:
-    """Files first; other formats go to the standard output, and nothing else does."""
-    run = run_of(out=str(tmp_path / "[red]out[/x]"))
+    """Files first; other formats go to the standard output, and nothing else does. A long path stays in one line."""
+    terminals = (
+        Console(file=io.StringIO(), width=60, force_terminal=True, color_system="standard") for _ in range(2)
+    )
+    run = replace(run_of(out=str(tmp_path / "[red]out[/x]")), console=next(terminals), progress=next(terminals))
     assert run.publish(replace(REPORT, exit_code=code), form) == code
     said, progress = (console.file.getvalue() for console in (run.console, run.progress))  # type: ignore[attr-defined]
     page = tmp_path / "[red]out[/x]" / "x.html"
-    done = f"Report: {page} (tables in the same folder). Read by a test.\n"
+    done = f"Report: \x1b[1m{page}\x1b[0m (tables in the same folder). Read by a test.\n"
     printed = capsys.readouterr().out
     assert {path.name for path in page.parent.iterdir()} >= {"x.html", "x-t.csv", "x-t.parquet"}
     if form == "text":
