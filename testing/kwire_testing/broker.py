@@ -18,7 +18,7 @@ from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.connection import Connection
 from kwire_testing.control import Handler, Named, Rule, Which
 from kwire_testing.log import read
-from kwire_testing.running import Listeners, Running, Stream
+from kwire_testing.running import Listeners, Running, Stream, address_text
 
 KEPT_REQUESTS = 100_000
 
@@ -65,7 +65,7 @@ class FakeBroker(Running):
     @property
     def bootstrap_servers(self) -> str:
         """Comma-separated addresses of all nodes, as clients expect them."""
-        return ",".join(f"{node.host}:{node.port}" for node in self._cluster.nodes.values() if node.port)
+        return ",".join(address_text(node.host, node.port) for node in self._cluster.nodes.values() if node.port)
 
     @property
     def clock(self) -> Clock:

@@ -48,7 +48,7 @@ from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, Metad
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.running import Listeners, Running, Stream
+from kwire_testing.running import Listeners, Running, Stream, address_text
 
 BROKERS = (
     *("ProduceResponse", "FetchResponse", "MetadataResponse", "FindCoordinatorResponse", "DescribeClusterResponse"),
@@ -169,7 +169,7 @@ class Proxy(Running):
     def bootstrap_servers(self) -> str:
         """Address of the proxy, to which clients connect."""
         host, port = self._here[self._upstream]
-        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return address_text(host, port)
 
     @property
     def bodies(self) -> bool | set[str]:

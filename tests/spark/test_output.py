@@ -104,7 +104,7 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("variable", ["", *OWN_CLASSES])
+@pytest.mark.parametrize("variable", ["", "PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT", "SPARK_DIST_CLASSPATH"])
 @pytest.mark.parametrize("file", ["", "jars/hadoop-aws-3.4.1.jar", f"conf/{DEFAULTS}", f"other/{DEFAULTS}"])
 def test_spark_may_have_classes_for_stores(
     home: Path, tried: list[str], monkeypatch: pytest.MonkeyPatch, variable: str, file: str

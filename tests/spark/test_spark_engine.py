@@ -123,6 +123,7 @@ def test_a_folder_is_tried_by_a_file_that_is_removed(says: str | None, told: str
 
 def test_a_format_without_files_replaces_its_tables_itself() -> None:
     table = MagicMock()
+    assert {"parquet", "orc", "json", "csv", "text", "avro"} == writing.FILES
     assert writing.write(table, "hdfs://a/", "b/c", "Delta", partition_by=("api", "date"), x="y") == "hdfs://a/b/c"
     made = call.write.format("Delta").options(x="y").partitionBy("api", "date").mode("overwrite").save("hdfs://a/b/c")
     assert table.mock_calls == made.call_list()
@@ -446,7 +447,8 @@ def test_all_settings_of_a_session_on_this_machine(bare: Any, tmp_path: Path, br
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }
-    assert all(PySparkLogger.getLogger(name).disabled for name in session.ERROR_LOGGERS)
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        assert PySparkLogger.getLogger(name).disabled
 
 
 def test_a_session_on_a_cluster_has_no_settings_of_this_machine(bare: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,24 +140,23 @@ def test_topics_are_created_extended_and_removed(snapshot: SnapshotAssertion) ->
     assert transcript(FakeBroker("3.9", nodes=2), run, 1, 2) == snapshot
 
 
-def test_a_cluster_has_at_most_so_many_partitions() -> None:
+def test_a_cluster_has_at_most_so_many_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a topic that is deleted count no longer."""
+    monkeypatch.setattr("kwire_testing.cluster.MAX_PARTITIONS", 20)
+
     async def run(a: Speaker) -> None:
         answers = []
-        for count in (99_998, 99_999, 99_997):
+        for count in (18, 19, 17):
             answers += (await a("CreateTopics", 7, topics=[new(f"c{count}", count, 1)])).topics
-        for name, count in (("c99997", 99_999), ("c99997", 99_998), ("t", 3), ("t", 2)):
+        for name, count in (("c17", 19), ("c17", 18), ("t", 3), ("t", 2)):
             wanted = {"name": name, "count": count, "assignments": None}
             answers += (await a("CreatePartitions", 3, topics=[wanted])).results
+        await a("DeleteTopics", 5, topic_names=["c18"])
+        answers += (await a("CreateTopics", 7, topics=[new(f"d{count}", count, 1) for count in (17, 2, 1)])).topics
         a.page.lines = [f"{one.name} {one.error_code}" for one in answers]
 
     assert transcript(FakeBroker("3.9", {"t": 2}), run) == [
-        "c99998 0",
-        "c99999 37",
-        "c99997 37",
-        "c99997 3",
-        "c99997 3",
-        "t 37",
-        "t 37",
+        *("c18 0", "c19 37", "c17 37", "c17 3", "c17 3", "t 37", "t 37", "d17 0", "d2 37", "d1 0"),
     ]
 
 

@@ -12,7 +12,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwire.records import Record, encode_batch
 from kwire_kafka.errors import ErrorCode
-from kwire_testing import FakeBroker
+from kwire_testing import FakeBroker, log, proxy, sessions
+from kwire_testing.apis import logs
 from tests.testing.test_group_talks import both, enter, joining
 from tests.testing.test_log_talks import put, want
 from tests.testing.test_transaction_talks import Producer
@@ -41,6 +42,11 @@ def test_limits_are_those_that_the_pages_state(page: str) -> None:
         number, _, unit = stated.replace(",", "").partition(" ")
         module, _, name = f"kwire_testing.{constant}".rpartition(".")
         assert getattr(import_module(module), name) == float(number) * {"MiB": 1 << 20, "GiB": 1 << 30}.get(unit, 1)
+
+
+def test_limits_that_no_page_states() -> None:
+    found = proxy.MAX_LISTENERS, sessions.MAX_WANTED, log.MAX_PRODUCERS, logs.MAX_BYTES
+    assert found == (1000, 100_000, 1000, 50 << 20)
 
 
 def test_groups(snapshot: SnapshotAssertion, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,7 @@ from kwire_kafka import (
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.find_coordinator import Coordinator
 from kwire_kafka.api.list_groups import ListedGroup
+from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.api.produce import PartitionProduceResponse, TopicProduceResponse
 from kwire_kafka.errors import ErrorCode
 from kwire_testing import FakeBroker, Passage, Proxy, addresses, command, limit
@@ -294,11 +295,15 @@ def test_a_proxy_asks_for_names_in_a_number_that_no_request_has() -> None:
             produce = filled(ProduceRequest, 13)
             produce.topic_data[0].topic_id = next(one.topic_id for one in known.topics if one.name == "u")
             produce.topic_data[0].partition_data[0].records = BATCH
-            end = ClientConnection(PROTOCOL)
+            end = ClientConnection(PROTOCOL, client_id="me")
             asked = [(ListGroupsRequest(), 4, 5), (HeartbeatRequest(), 4, -1), (produce, 13, -2)]
             frames = [end.send(one, version, correlation_id=number) for one, version, number in asked]
             payloads = await exchanged(proxy, *frames, count=3)
             assert len(broker.records("u")) == 2
+            own = MetadataRequest(topics=[MetadataRequestTopic(name=None, topic_id=produce.topic_data[0].topic_id)])
+            own.allow_auto_topic_creation = False
+            found = [(call.version, call.client_id, call.message) for call in broker.requests]
+            assert found[-2:] == [(12, "me", own), (13, "me", produce)]
             return [int.from_bytes(payload[:4], "big", signed=True) for payload in payloads]
 
     assert asyncio.run(run()) == [5, -1, -2]

@@ -32,7 +32,7 @@ from kwire_kafka import (
 )
 from kwire_kafka.api.fetch import FetchPartition, FetchTopic
 from kwire_kafka.errors import ErrorCode
-from kwire_testing import Call, Clock, FakeBroker, Rule
+from kwire_testing import Call, Clock, FakeBroker, Proxy, Rule
 from kwire_testing.refusal import Refused
 from tests.testing.talking import ask, connected, talk
 from tests.testing.test_log_talks import batch, put
@@ -345,10 +345,20 @@ def test_ports_are_those_asked_for() -> None:
                 await asyncio.open_connection("127.0.0.1", port)
 
         asyncio.run(run())
+    with FakeBroker("3.9", ports=taken) as fewer:
+        assert fewer.bootstrap_servers == f"127.0.0.1:{taken[0]}"
     with FakeBroker("3.9", nodes=3, ports=taken) as again:
         addresses = again.bootstrap_servers.split(",")
         assert addresses[:2] == [f"127.0.0.1:{port}" for port in taken]
         assert addresses[2] not in addresses[:2]
+
+
+def test_addresses_of_ipv6_are_in_brackets() -> None:
+    broker, proxy = FakeBroker(nodes=2), Proxy("b:1")
+    for node in broker._cluster.nodes.values():
+        node.host, node.port = "::1", node.id
+    proxy._here["b", 1] = "::1", 3
+    assert (broker.bootstrap_servers, proxy.bootstrap_servers) == ("[::1]:1,[::1]:2", "[::1]:3")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other addresses of the loopback")
@@ -602,6 +612,10 @@ def test_the_clock_runs_by_itself() -> None:
         waiting = asyncio.ensure_future(clock.sleep(3600))
         await asyncio.sleep(0)
         waiting.cancel()
+        nearly = loop.create_future()
+        clock.later(3600, lambda: nearly.set_result(None))
+        clock.advance(3599.99)
+        await asyncio.wait_for(nearly, 60)
         await asyncio.gather(waiting, return_exceptions=True)
         clock.advance(61)
         done.append(f"{len(clock._timers)}")

@@ -466,6 +466,15 @@ def test_old_consumers_get_no_markers() -> None:
     ]
 
 
+def test_a_transaction_lasts_a_millisecond_to_15_minutes() -> None:
+    async def run(a: Speaker) -> None:
+        for timeout, error in ((0, 50), (1, 0), (900_000, 0), (900_001, 50)):
+            answer = await a("InitProducerId", 4, transactional_id="tx", transaction_timeout_ms=timeout)
+            assert answer.error_code == error, ErrorCode.INVALID_TRANSACTION_TIMEOUT
+
+    transcript(FakeBroker("3.9"), run)
+
+
 def test_a_producer_that_asks_again_gets_the_same_epoch() -> None:
     """The answer to InitProducerId may be lost. Any other epoch is that of a fenced producer."""
 
