@@ -15,7 +15,7 @@ from kwire_guide.api_errors import read_api_errors
 from kwire_guide.inputs import Inputs
 from kwire_guide.site import emit_site
 from kwire_kafka import PROTOCOL
-from kwirec.diagnostics.examples import field, request, response
+from kwirec.diagnostics.examples import clock, field, request, response
 from tests.guide.conftest import ROOT, inputs
 
 FRAMES = ROOT / "tests" / "data" / "real_frames" / "frames.jsonl"
@@ -79,6 +79,9 @@ def test_the_errors_of_kafka_belong_to_its_apis_and_their_versions(union: Inputs
 def test_errors_are_shown_on_their_api_and_link_back(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     (tmp_path / "ClockRequest.json").write_text(request(field("Zone"), apiKey=7))
     (tmp_path / "ClockResponse.json").write_text(response(field("Minute"), apiKey=7))
+    for kind, versions in (("key", {"validVersions": "0", "flexibleVersions": "none"}), ("value", {})):
+        text = clock(field("A"), type=f"coordinator-{kind}", name=f"Clock{kind.capitalize()}", apiKey=7, **versions)
+        (tmp_path / f"Clock{kind}.json").write_text(text)
     late = {"code": 7, "name": "TOO_LATE", "retriable": True, "aliases": ["LATE", "LateException"], "about": "Wait."}
     early = {"code": 3, "name": "TOO_EARLY", "retriable": False, "about": "Go."}
     (tmp_path / "errors.json").write_text(json.dumps([late, early]))
@@ -90,6 +93,7 @@ def test_errors_are_shown_on_their_api_and_link_back(tmp_path: Path, snapshot: S
     pages = {one.path: one.text for one in emit_site(inputs(tmp_path))}
     (section,) = re.findall(r'<h2 id="errors">.*?</section>', pages["api/clock.html"], re.DOTALL)
     assert section == snapshot(name="section")
+    assert 'id="errors"' not in pages["coordinator/clock.html"]  # which has the name, but no errors
     rows = re.findall(r'<td class="doc">.*?</td>', pages["errors.html"])
     assert rows == snapshot(name="errors")
     assert '"7 error code 7 LATE LateException"' in pages["assets/search.js"]

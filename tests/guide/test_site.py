@@ -273,6 +273,15 @@ def test_files_beside_definitions_that_are_wrong_are_named(tmp_path: Path, name:
     assert (done.exit_code, done.output.splitlines()[-1]) == (2, f"Error: {(tmp_path / name).as_posix()}{told}")
 
 
+@pytest.mark.parametrize("name", ["api_errors.json", "kips.json", "release_kips.json", "examples.jsonl"])
+def test_files_that_are_too_deep_are_named(tmp_path: Path, name: str) -> None:
+    (tmp_path / "Clock.json").write_text(clock(field("A")))
+    (tmp_path / name).write_text("[" * 100_000)
+    done = CliRunner().invoke(main, ["guide", str(tmp_path), "--out", str(tmp_path / "site"), "--quiet"])
+    assert done.exit_code == 2
+    assert re.search(rf"{name}(, line 1)?: maximum recursion", done.output)
+
+
 def test_records_of_topics_are_listed_by_folder_and_number(tmp_path: Path) -> None:
     for folder, key, name in (("b", 0, "Tick"), ("a", 2, "Wind"), ("a", 10, "Chime")):
         (tmp_path / folder).mkdir(exist_ok=True)
@@ -304,8 +313,8 @@ def test_filters_offer_what_there_is_in_order(tmp_path: Path) -> None:
             listeners = {"listeners": [f"for_{name.lower()}"]} if kind == "Request" else {}
             text = clock(type=kind.lower(), name=name + kind, apiKey=key, **listeners)
             (folder / f"{name}{kind}.json").write_text(text)
-    facts: tuple[dict[str, str], ...] = ({}, {"deprecated": "0-2"}, {"unstable": "0-2"}, {})
-    apis = {key: ApiFacts(names[key], "0-2", **facts[key]) for key in range(4)}
+    apis = {0: ApiFacts("Wind", "0-2"), 1: ApiFacts("Alarm", "0-2", deprecated="0-2")}
+    apis |= {2: ApiFacts("Tick", "0-2", unstable="0-2"), 3: ApiFacts("Chime", "0-2")}
     releases = {"1.0.0": apis, "2.0.0": {key: api for key, api in apis.items() if key < 3}}
     given = replace(inputs(tmp_path), history=History(releases=releases))
     [index] = [one.text for one in emit_site(given) if one.path == "index.html"]
