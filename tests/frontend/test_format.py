@@ -276,8 +276,9 @@ def test_damaged_krammar(text: str) -> None:
 
 
 def test_archives_and_bundles_in_a_folder_are_left_alone(tmp_path: Path) -> None:
-    with ZipFile(tmp_path / "archive.zip", "w") as archive:
-        archive.writestr("Clock.json", JSON)
+    for name in ("archive.jar", "archive.zip"):
+        with ZipFile(tmp_path / name, "w") as archive:
+            archive.writestr("Clock.json", JSON)
     (tmp_path / "all.jsonl").write_text(" ".join(clock(field("A")).split()) + "\n")
     (tmp_path / "Clock.json").write_text(JSON)
     report = Report()
@@ -287,6 +288,7 @@ def test_archives_and_bundles_in_a_folder_are_left_alone(tmp_path: Path) -> None
     assert sorted(path.name for path in tmp_path.iterdir() if path.suffix) == [
         "Clock.json",
         "all.jsonl",
+        "archive.jar",
         "archive.zip",
     ]
 

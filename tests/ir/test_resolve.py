@@ -234,3 +234,17 @@ def test_a_path_leads_to_a_field_through_all_inline_structs() -> None:
         ("Shared.D", [2, 3]),
     ]
     assert [sorted(field.live_tagged) for field in site.fields if field.field.tag == 0] == [[2, 3]]
+
+
+@pytest.mark.parametrize(
+    "type_", ["varint", "varlong", "varint-string", "varint-bytes", "varint[int8]", "length-field-minus => A - 4"]
+)
+def test_types_of_records_are_refused_in_messages(type_: str) -> None:
+    text = f"ClockRequest => key 1, max version 0\n  A: int32\n  B: {type_}\n"
+    assert resolve([parse(Source("Clock.krm", text), report := Report())], report).messages == ()
+    [found] = report.diagnostics
+    assert (found.code.number, found.message, found.primary.span.text) == (
+        "K112",
+        f"`{type_}` is only valid in records",
+        type_,
+    )

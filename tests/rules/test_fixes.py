@@ -51,13 +51,16 @@ EXAMPLES |= {
     "K005 words of Python": clock(field("Zone", ignorable=True, default=None))
     .replace("true", "True")
     .replace("null", "None"),
+    "K005 words of other languages": clock(listeners=[*"abcdef"])
+    .replace('"a", "b", "c"', "nil, undefined, NaN")
+    .replace('"d", "e", "f"', "Infinity, TRUE, nul"),
     "K005 commas in krammar": krammar("  Hour: int8 // v1+,, ignorable"),
     "K005 blank between commas in krammar": krammar("  Hour: int8 // v1+, , ignorable"),
     "K005 comma first in krammar": krammar("  Hour: int8 // , v1+"),
     "K005 comma last in krammar": krammar("  Hour: int8 // v1+,"),
     "K005 nothing after the slashes in krammar": krammar("  Hour: int8 //"),
     "K005 no colon in krammar": krammar(
-        "  A int8(10)\n  B nullable-string // v1+\n  C enum-Phase(1)\n  D [int8]\n  E strings\n  F uuid"
+        "  A int8(10)\n  B nullable-string // v1+\n  C enum-Phase(1)\n  D [int8]\n  E strings\n  F uuid\n  G bytes\n  H records\n  I =>"
     ),
     "K005 prose in krammar": krammar("  Hour when it strikes"),
     "K006 text": clock() + " } x",

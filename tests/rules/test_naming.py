@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.diagnostics.examples import clock, enum, value
-from kwirec.naming import is_python_keyword, python_name, snake_case
+from kwirec.naming import constant_name, is_python_keyword, python_name, python_path, snake_case
 from tests.rules.support import Check
 
 
@@ -51,6 +51,23 @@ def test_snake_case(name: str, expected: str) -> None:
 )
 def test_python_name(name: str, expected: str) -> None:
     assert python_name(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("PrepareCommit", "PREPARE_COMMIT"),
+        ("PREPARE_commit", "PREPARE_COMMIT"),
+        ("V_2", "V_2"),
+        ("isISRs", "IS_ISRS"),
+    ],
+)
+def test_constant_name(name: str, expected: str) -> None:
+    assert constant_name(name) == expected
+
+
+def test_python_path() -> None:
+    assert [python_path(path) for path in ("TopicId", "Topics.From.TopicId")] == ["topic_id", "topics.from_.topic_id"]
 
 
 TAKEN = """
