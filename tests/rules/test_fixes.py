@@ -60,7 +60,8 @@ EXAMPLES |= {
     "K005 comma last in krammar": krammar("  Hour: int8 // v1+,"),
     "K005 nothing after the slashes in krammar": krammar("  Hour: int8 //"),
     "K005 no colon in krammar": krammar(
-        "  A int8(10)\n  B nullable-string // v1+\n  C enum-Phase(1)\n  D [int8]\n  E strings\n  F uuid\n  G bytes\n  H records\n  I =>"
+        "  A int8(10)\n  B nullable-string // v1+\n  C enum-Phase(1)\n  D [int8]\n  E strings\n  F uuid\n  G bytes\n"
+        "  H records\n  I =>"
     ),
     "K005 prose in krammar": krammar("  Hour when it strikes"),
     "K006 text": clock() + " } x",
@@ -87,6 +88,17 @@ EXAMPLES |= {
     "K015 array of JSON in krammar": krammar("  Hours: []int8"),
     "K015 name after an array": krammar("  Hours: [=>] Hour\n    // Its number.\n    Number: int8"),
     "K015 what is no type": clock(field("Ticks", "map<string>[]")),
+    "K017 names": files(
+        clock(),
+        "// errors.json\n[\n"
+        + ",\n".join(
+            f'{{ "code": {number}, "name": "{name}", "retriable": false, "about": "An error." }}'
+            for number, name in enumerate(
+                ("not-found", "Not found", "été", "--", "2x", "busy_", "BUSY", "is 2 late!")
+            )
+        )
+        + "\n]",
+    ),
     "K021 everywhere": krammar("  Hour:  int8  //  v1+,  map  key").replace("ClockResponse =>", "ClockResponse  =>"),
     "K021 no space": krammar("  Hour: int8 //v1+").replace("ClockResponse =>", "ClockResponse=>"),
     "K101 a struct": clock(field("Start", "Tiem"), field("Stop", "Time", fields=[field("Millis", "int64")])),
@@ -97,6 +109,9 @@ EXAMPLES |= {
     "K105 a slip": files(clock(field("Phase", "int8", enum="Phsae")), enum(value("NEW", 0))),
     "K105 in krammar": f"{krammar('  Phase: enum-Phsae')}\n\n// Phases.\nPhase int8 (\n  // It is new.\n  0: NEW\n)",
     "K201 the name is there": clock(field("time-zone"), field("timeZone")),
+    "K201 no letter, no ASCII": clock(
+        field("2nd hour"), field("--"), field("time-zöne"), field("_a", aliases=["b-c"])
+    ),
     "K201 both would be the same": clock(field("time-zone"), field("time.zone")),
     "K306 later versions are not": clock(flexibleVersions="1"),
     "K308 none is valid": clock(deprecatedVersions="3+"),
