@@ -135,43 +135,6 @@ def test_a_first_packet_that_was_acknowledged_before_is_late_unless_it_has_one_b
     assert told(reassembled([acked, asked, answer])) == [*found, (SERVER, b"answer"), ("closed",)]
 
 
-def test_what_is_lost_with_the_end_of_a_connection_is_a_gap() -> None:
-    made = packets(TALK, acks=False)
-    without = [*made[:6], made[7], made[9]]  # neither the last answer nor the server's FIN
-    assert told(reassembled(without)) == [*joined(TALK)[:3], ("gap", SERVER, 3), ("closed",)]
-    assert told(reassembled(made[:8] + made[9:])) == joined(TALK)
-
-
-def test_one_lost_byte_that_is_answered_is_a_gap() -> None:
-    """One that is not could be a FIN."""
-    made = packets(Conversation([(CLIENT, 0.0, b"?"), (SERVER, 0.1, b"answer")]), acks=False, ending=0)
-    answered = [(SERVER, b"answer"), ("closed",)]
-    assert told(reassembled(made[:3] + made[4:])) == [("gap", CLIENT, 1), *answered]
-    fins_lost = [*packets(TALK, acks=False)[:7], packets(TALK, acks=False)[9]]
-    assert told(reassembled(fins_lost)) == joined(TALK)
-
-
-def test_a_byte_that_was_taken_for_an_end_is_a_gap_once_more_follows() -> None:
-    """Of a capture without payloads: what answers it has none either."""
-    talk = Conversation([(CLIENT, 0.0, b"?"), (SERVER, 0.1, b"answer"), (SERVER, 2.0, b"more"), (CLIENT, 3.0, b"ab")])
-    made = packets(talk, acks=False, ending=0)
-    cut = [replace(packet, cut=len(packet.data)) for packet in made]
-    pieces = told(reassembled(cut[:3] + cut[4:]))
-    assert {one for one in pieces if one[1:2] == (SERVER,)} == {("gap", SERVER, 6), ("gap", SERVER, 4)}
-    assert [one for one in pieces if one[1:2] == (CLIENT,)] == [("gap", CLIENT, 1), ("gap", CLIENT, 2)]
-
-
-def test_a_late_packet_is_waited_for_as_long_as_its_receiver_waits() -> None:
-    """Lost before the capture, and sent again after seconds: the other side did not acknowledge it."""
-    made = packets(Conversation([(CLIENT, 0.0, b"abcd"), (SERVER, 9.0, b"got it")]), size=1, acks=False)
-    hello, (a, b, c, d, *rest) = made[:3], made[3:]
-    assert told(reassembled([*hello, b, c, d, replace(a, time=EPOCH + 8), *rest])) == [
-        (CLIENT, b"abcd"),
-        (SERVER, b"got it"),
-        ("closed",),
-    ]
-
-
 def test_packets_in_pairs_that_are_swapped_lose_nothing_however_many_there_are() -> None:
     """What waits is bounded; what has waited is not."""
     made = packets(Conversation([(CLIENT, 0.0, bytes(12_000_000))]), size=60_000, ending=0, acks=False)
@@ -180,35 +143,6 @@ def test_packets_in_pairs_that_are_swapped_lose_nothing_however_many_there_are()
     pieces = reassembled(hello + swapped)
     assert {piece.kind for piece in pieces[:-1]} == {"data"}
     assert sum(piece.size for piece in pieces[:-1]) == 12_000_000
-
-
-def test_what_waits_is_bounded_by_packets_and_by_bytes() -> None:
-    long = packets(Conversation([(CLIENT, 0.0, bytes(3_000))]), size=1, ending=0, acks=False)
-    connection = TcpConnection(FORTH)
-    sizes = []
-    for number, packet in enumerate([*long[:3], *long[4:]]):
-        connection.add(seen(packet))
-        if number % 100 == 0:
-            sizes.append(len(pickle.dumps(connection)))
-    assert max(sizes) < 1001 * 120
-    large = packets(Conversation([(CLIENT, 0.0, bytes(5 << 20))]), size=60_000, ending=0, acks=False)
-    pieces: list[Piece] = []
-    connection = TcpConnection(FORTH)
-    for packet in [*large[:3], *large[4:80]]:
-        pieces += connection.add(seen(packet))
-    assert [(piece.kind, piece.size) for piece in pieces[:2]] == [("gap", 60_000), ("data", 60_000)]
-
-
-@pytest.mark.parametrize("cut", [1, 2, 13, 14])
-def test_each_byte_that_was_cut_off_is_missing(cut: int) -> None:
-    made = packets(TALK, acks=False)
-    at = next(number for number, packet in enumerate(made) if packet.data)
-    found = reassembled([*made[:at], replace(made[at], cut=cut), *made[at + 1 :]])
-    data = made[at].data
-    assert told(found)[: 2 if cut < 14 else 1] == [
-        *([(CLIENT, data[:-cut])] if cut < len(data) else []),
-        ("gap", CLIENT, cut),
-    ]
 
 
 @pytest.mark.parametrize(("distance", "same"), [(1, True), (1 << 20, True), ((1 << 20) + 1, False)])
@@ -283,18 +217,6 @@ def test_new_bytes_after_the_end_of_a_connection_begin_another(overlap: int) -> 
     assert told(reassembled([*made, more])) == [*joined(TALK), (CLIENT, b"more bytes"), ("closed",)]
 
 
-def test_a_packet_that_does_not_fit_at_all_does_not_end_a_connection() -> None:
-    """Its sequence number was damaged: the ends do not believe it either."""
-    made = packets(TALK, acks=False)
-    stray = replace(made[4], seq=0x50000000, data=b"stray")
-    pieces = reassembled([*made[:5], stray, *made[5:]])
-    assert told(pieces) == [*joined(TALK), (SERVER, b"stray"), ("closed",)]
-    assert len({piece.connection.id for piece in pieces[:5]}) == 1
-    assert told(reassembled([*made[:4], replace(stray, seq=0x60000000), made[4], stray, *made[5:]]))[:-2] == [
-        *joined(TALK)
-    ]
-
-
 def test_a_packet_that_waits_for_its_like_is_missing_if_it_is_given_up() -> None:
     made = packets(TALK, acks=False, ending=0)
     stray = replace(made[4], seq=0x50000000, data=b"stray", cut=2)
@@ -303,11 +225,6 @@ def test_a_packet_that_waits_for_its_like_is_missing_if_it_is_given_up() -> None
         connection.add(seen(packet))
     assert connection.give_up() == []
     assert told(connection.close()) == [("closed",), ("gap", SERVER, 5), ("closed",)]
-
-
-def test_a_connection_seen_again_after_its_end_is_the_same() -> None:
-    """As in captures of two hosts whose clocks differ."""
-    assert told(reassembled(packets(TALK) * 2)) == joined(TALK)
 
 
 def test_data_on_its_way_at_a_reset_belongs_to_the_connection() -> None:
