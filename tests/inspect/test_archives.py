@@ -594,6 +594,20 @@ def test_only_a_full_disk_is_called_one(monkeypatch: pytest.MonkeyPatch, number:
     assert packed.closed
 
 
+@pytest.mark.parametrize("reason", [(errno.EIO, "no disk"), ("no disk",)])
+def test_an_archive_whose_list_cannot_be_read_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: tuple[int | str, ...]
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(*reason)
+
+    monkeypatch.setattr("kwire_inspect.storage.places.archive", fails)
+    path = tmp_path / "a.tar"
+    path.write_bytes(tar(*A_B))
+    found = find([path])
+    assert (found.skipped, found.unreadable) == (((str(path), "no disk"),), frozenset({str(path)}))
+
+
 def test_no_more_than_a_limit_is_read_at_a_time() -> None:
     for limited in (archives._Limited, archives._LimitedList):
         file = limited(io.BytesIO(b"0123456789"), 4)
