@@ -1,8 +1,8 @@
 """What holds for all tests: how many examples Hypothesis tries, when garbage is collected, which process runs what.
 
-- ``default``: a hundred examples of a usual property, chosen at random; where CI is set, they are always the same, so
-  that what fails there is due to the change. ``quick``, of ``make test-fast``, tries a quarter of that, and ``deep``,
-  for the night, twenty times as many.
+- ``default``: fifty examples of a usual property, chosen at random. Where CI is set, they are always the same, so
+  that what fails there is due to the change. ``quick``, of ``make test-fast``, tries half as many, and ``deep``, for
+  the night, forty times as many.
 - Python looks for garbage among what tests make, and rarely; not among the thousands of tests and generated classes.
   That takes a sixth off the time.
 - Libraries of ``make native`` that differ from their sources are refused: Python would import them all the same.

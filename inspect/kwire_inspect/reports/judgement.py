@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_inspect.reports.client_usage import Client, Use, grouped
@@ -69,11 +70,15 @@ def judged(uses: Iterable[Use], target: Release, releases: Releases = RELEASES) 
     asking = (use.client for use in uses if use.api_key == API_VERSIONS or use.client.software)
     negotiating = {(client.client_id, client.host) for client in asking}
 
-    def verdict(use: Use) -> Verdict:
-        negotiates = (use.client.client_id, use.client.host) in negotiating
-        return judge(use.api_key, use.version, target, negotiates=negotiates, releases=releases)
+    @cache
+    def verdict(api_key: int, version: int, negotiates: bool) -> Verdict:
+        return judge(api_key, version, target, negotiates=negotiates, releases=releases)
 
-    return sorted(((use, verdict(use)) for use in uses), key=_worst_first)
+    found = (
+        (use, verdict(use.api_key, use.version, (use.client.client_id, use.client.host) in negotiating))
+        for use in uses
+    )
+    return sorted(found, key=_worst_first)
 
 
 def addresses_of(judgement: Judgement) -> Addresses:
