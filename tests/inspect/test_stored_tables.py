@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -194,7 +195,7 @@ def test_a_second_table_is_read_if_all_runs_have_it(call: Call, tmp_path: Path, 
     assert ("Requests over time" in call("census", tmp_path / "monday", tmp_path / "tuesday")[2]) == complete
 
 
-def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
+def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet.write_table(some(client()), (tmp_path / "clients.parquet"))
     table = written(tmp_path, "mine", some(client()))
     other = written(tmp_path, "exchanges", pa.table({"number": [1]}))
@@ -216,6 +217,9 @@ def test_a_table_is_known_by_its_marker_and_its_columns(tmp_path: Path) -> None:
     assert stored_tables(str(table)) == []
     (table / "_kwire").mkdir()
     assert stored_tables(str(table)) == []
+    assert stored_tables(str(tmp_path)) != []
+    monkeypatch.setattr(Path, "iterdir", Mock(side_effect=PermissionError))
+    assert stored_tables(str(tmp_path)) == []
 
 
 def test_times_as_spark_writes_them_may_be_of_any_year(tmp_path: Path) -> None:
