@@ -405,3 +405,19 @@ def test_long_values_stay_what_they_are_while_others_are_added(monkeypatch: pyte
 def test_a_folder_of_a_database_is_named_after_kwire() -> None:
     ((folder,),) = Database().connection.execute("SELECT current_setting('temp_directory')").fetchall()
     assert Path(folder).name.startswith("kwire-")
+
+
+def test_the_settings_of_a_database() -> None:
+    """What is run in it loads no extension, reads no file and has little memory."""
+    expected: dict[str, object] = {
+        "TimeZone": "UTC",
+        "default_null_order": "NULLS_FIRST_ON_ASC_LAST_ON_DESC",
+        "memory_limit": "96.0 MiB",
+        "operator_memory_limit": "32.0 MiB",
+        **dict.fromkeys(("threads", "async_threads"), 1),
+        **dict.fromkeys(
+            ("autoinstall_known_extensions", "autoload_known_extensions", "enable_external_access"), False
+        ),
+    }
+    asked = ", ".join(f"current_setting('{name}')" for name in expected)
+    assert Database().connection.execute(f"SELECT {asked}").fetchall() == [(*expected.values(),)]

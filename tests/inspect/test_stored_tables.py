@@ -140,11 +140,12 @@ def test_a_report_next_to_the_tables_that_it_reads_leaves_them_alone(
 
 
 def test_the_files_of_a_table_are_its_own_and_those_of_its_partitions(tmp_path: Path) -> None:
-    names = ["b.parquet", "date=1/hour=2/a.parquet", "date=1/c.parquet"]
+    names = ["a=1.parquet", "b.parquet", "date=1/hour=2/a.parquet", "date=1/c.parquet"]
     for name in [*names, "sub/d.parquet", ".e.parquet", "_f.parquet", "date=1/_g.parquet", "notes.txt", "_kwire"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     assert [path.relative_to(tmp_path).as_posix() for path in parquet_files(tmp_path)] == [
+        "a=1.parquet",
         "b.parquet",
         "date=1/c.parquet",
         "date=1/hour=2/a.parquet",
