@@ -100,6 +100,8 @@ TALK = {
     "two of which the second is earlier": HELLO + f"C0:ab^0 c{BEHIND}:x^9@5 c0:y^9@6 c1:z^9@7",
     "acknowledged before it was seen": "S0^5 C2:c^0",
     "two answers that wait for different bytes": HELLO + "S0:X^2@1 S1:Y^5@1.1 C7:h^0@3",
+    "a first acknowledgement of nearly a window": HELLO + f"C1^{FAR - 1} S0:X^0",
+    "a first acknowledgement of a window": HELLO + f"C1^{FAR} S0:X^0",
     "two ends, then a reset": HELLO + "Cf0^0 Sf0^1 Cr1^1@1 S1^1@2.1",
     "acknowledgements with other numbers": HELLO + "C0:ab^0 c5^9@5 c5^9@6 C2:c^0@7 cr5:x^0@8",
     "a retransmission that acknowledges more": HELLO + "C0:ab^0 C0:ab^5 S0:XYZ^2 S3:W^2",
