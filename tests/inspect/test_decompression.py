@@ -112,16 +112,16 @@ def test_what_is_damaged_is_read_to_there(name: str) -> None:
     middle = len(whole) // 2
     whole[middle : middle + 64] = RANDOM.randbytes(64)
     found, reason = read(bytes(whole))
-    assert name in reason
+    assert reason.startswith(f"invalid {name} data: ")
     assert DATA.startswith(found[: len(DATA) // 4]) or name == "bzip2"  # whose checksum is at the end of a block
 
 
 @pytest.mark.parametrize("name", ["bzip2", "xz", "LZ4"])
 def test_what_follows_a_stream_must_be_one(name: str) -> None:
-    found, reason = read(COMPRESS[name](DATA) + b"garbage")
+    found, reason = read(COMPRESS[name](DATA) + b"garbage" * 2)
     assert DATA.startswith(found)
     assert len(DATA) - len(found) < SMALL_STEP
-    assert name in reason
+    assert reason.startswith(f"invalid {name} data: ")
 
 
 @pytest.mark.long
