@@ -138,6 +138,7 @@ TRAINS = {
         validVersions="0-1",
     ),
     "yards/SwitchKey": clock(
+        field("ErrorCode", "int32"),
         field("Track", "int64"),
         name="SwitchKey",
         type="coordinator-key",

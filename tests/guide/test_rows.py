@@ -31,6 +31,8 @@ def test_fields_that_some_version_has_with_what_is_known_of_them() -> None:
             field("Late", "int8", versions="3+"),
             field("Same", "[]Same", about="Twice.", structAbout="Twice.", versions="1+", fields=inner),
             field("Other", "[]Other", about="Many.", structAbout="Single.", versions="1+", fields=inner),
+            field("Short", "[]Short", about="Twice.", structAbout="Twice as much.", fields=inner[:1]),
+            field("Long", "[]Long", about="Twice as much.", structAbout="Twice.", fields=inner[:1]),
             tagged("T", 0, since="3.0.0", mapKey=True, entityType="topicName"),
         )
     ).messages
@@ -44,6 +46,10 @@ def test_fields_that_some_version_has_with_what_is_known_of_them() -> None:
         ("same.x", 1, "1+", "", "", [], ()),
         ("other", 0, "1+", "", "Single.", [], ()),
         ("other.x", 1, "1+", "", "", [], ()),
+        ("short", 0, "0+", "", "", [], ()),
+        ("short.x", 1, "0+", "", "", [], ()),
+        ("long", 0, "0+", "", "", [], ()),
+        ("long.x", 1, "0+", "", "", [], ()),
         ("t", 0, "1+", '""', "", ["name of a topic", "map key", "since 3.0.0"], ()),
     ]
 

@@ -22,6 +22,7 @@ from kwire.headers import ResponseHeader
 from kwire.message import Message
 from kwire.protocol import MessageRegistry
 from kwire.records import Record, encode_batch, encode_message_set
+from kwire.records.checksums import crc32c
 from kwire.schema import walk
 from kwire.uuids import Uuid
 from kwire_kafka import PROTOCOL
@@ -211,6 +212,26 @@ def test_limits_of_varints_tags_and_texts(tmp_path: Path, kwire_lua: Path) -> No
     )
     assert outcome.differences == []
     assert (outcome.frames, outcome.errors) == (71, 46)
+
+
+def test_limits_of_varints_in_records(tmp_path: Path, kwire_lua: Path) -> None:
+    """Timestamps of 64 bits, and offsets and lengths of 32 bits, each as long as it may be and longer."""
+    long = [*VARINTS, "8080808000", "8180808000", "feffffff0f", "80808080808080808001"]
+    long += ["ffffffffffffffffff01", "feffffffffffffffff01", "8080808080808080808000", "ffffffffffffffffff7f"]
+    found: list[list[Segment]] = []
+    for place in range(6):
+        for varint in long:
+            parts = [b"\0", b"\2", b"\2", b"\2k", b"\2v", b"\0"]
+            parts[place] = bytes.fromhex(varint) + (b"" if place < 3 or place == 5 else b"k")
+            content = b"".join(parts if place else parts[1:])
+            record = (parts[0] if not place else bytes([2 * (len(content))])) + content
+            batch = bytearray(encode_batch([Record(b"k", b"v", (), 1, 0)])[:61] + record)
+            batch[8:12] = (len(batch) - 12).to_bytes(4, "big")
+            batch[17:21] = crc32c(bytes(batch[21:])).to_bytes(4, "big")
+            found.append([(CLIENT, 0.0, produced(bytes(batch)))])
+    outcome = compare(traffic.conversations(tmp_path / "a.pcap", found), kwire_lua, PROTOCOL)
+    assert outcome.differences == []
+    assert outcome.frames == len(found)
 
 
 def test_findings(tmp_path: Path, kwire_lua: Path) -> None:
