@@ -181,6 +181,15 @@ def test_each_step_of_a_connection(name: str, snapshot: SnapshotAssertion) -> No
     assert "\n".join(steps(TALK[name], lambda connection: pickle.loads(pickle.dumps(connection)))) == text
 
 
+@pytest.mark.parametrize(("flags", "kinds"), [(SYN, ["closed"]), (SYN | ACK, [])])
+def test_only_a_handshake_with_the_flag_acknowledges_another(flags: int, kinds: list[str]) -> None:
+    """Whatever is in the field."""
+    (_, first), (_, second) = made("Cs-1 Ss-1^0")
+    connection = TcpConnection(CLIENT)
+    assert connection.add(first) == []
+    assert [piece.kind for piece in connection.add(replace(second, flags=flags))] == kinds
+
+
 def waiting(count: int, size: int, last: int = 0) -> list[Packet]:
     """Packets behind a byte that is missing: ``count`` of ``size`` bytes, the last has ``last`` more."""
     data = bytes(size)
