@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import io
+import json
+import pickle
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 from kwirec import Emitted, Report, emit, load
 from kwirec.diagnostics.render_text import render_text
 from kwirec.outputs import Limits
+from kwirec.outputs.child import Job, Renderer
 
 CLOCKWORK = Path(__file__).parent.parent / "data" / "clockwork"
 
@@ -26,6 +30,31 @@ class Result:
         self.text = render_text(report.diagnostics).replace(f"{templates.as_posix()}/", "")
         paths = (path for path in sorted(out.rglob("*")) if path.is_file() and path.name != "manifest.json")
         self.files = {path.relative_to(out).as_posix(): path.read_text() for path in paths}
+
+
+class Here:
+    """Renders in this process. What ends the process is left to tests of the real one."""
+
+    def __init__(self, seconds: float) -> None:
+        self._stream = io.BytesIO()
+
+    def __enter__(self) -> Here:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def send(self, job: Job) -> None:
+        Renderer(pickle.loads(pickle.dumps(job)), self._stream).run()
+
+    def events(self, most: int) -> Iterator[dict[str, Any]]:
+        assert most >= len(self._stream.getvalue())
+        yield from map(json.loads, self._stream.getvalue().splitlines())
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Templates of this test are rendered without a process of their own, which takes long to start."""
+    monkeypatch.setattr("kwirec.outputs.process._Child", Here)
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from kwirec.outputs import Limits
 from kwirec.view import SelectionError
 from tests.outputs.conftest import CLOCKWORK, Run, write
 
+pytestmark = pytest.mark.usefixtures("here")
+
 TABLE = """\
 | key | API | versions |
 |---|---|---|

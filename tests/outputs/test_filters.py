@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kwirec.outputs.filters import FILTERS
-from kwirec.view.model import Versions
 from tests.outputs.conftest import Run
 from tests.support.effort import examples
 
@@ -81,50 +80,6 @@ def test_literals_are_read_back(value: Any) -> None:
         assert go_value(FILTERS["go_literal"](value)) == value
     expected = well_formed.encode() if isinstance(value, str) else value
     assert lua_value(FILTERS["lua_literal"](value)) == expected
-
-
-VERSIONS = Versions((0, 1, 3))
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "written"),
-    [
-        ("go_literal", "~\x7f\uffff\U00010000", r'"~\u007f\uffff\U00010000"'),
-        ("go_literal", "\ud7ff\ud800\udfff\ue000\x1f", r'"\ud7ff\ufffd\ufffd\ue000\u001f"'),
-        ("lua_literal", [None, True, -(1 << 63), 1 - (1 << 63), 1.5],
-         "{nil, true, (-9223372036854775807 - 1), -9223372036854775807, 1.5}"),
-        ("lua_literal", {"a": VERSIONS, "b": b'"\\~\x7f \x1f'}, r'{["a"] = {0, 1, 3}, ["b"] = "\034\092~\127 \031"}'),
-        ("json_literal", {"a": VERSIONS, 1: (b"ab", "x")}, '{"a": [0, 1, 3], "1": ["YWI=", "x"]}'),
-        ("python_literal", [VERSIONS, ("x",), {2: b"a"}], "[[0, 1, 3], ['x'], {'2': b'a'}]"),
-        ("camel", "a_b_c", "aBC"),
-        ("clean", " a\n b\x00c ", "a b\ufffdc"),
-        ("markdown_code", "a|b", "<code>a&#124;b</code>"),
-        ("model_attribute", "schema", "schema_"),
-        ("wrap", "a " * 60, f"{'a ' * 49}a\n{'a ' * 9}a"),
-        ("comment", "a " * 60, f"// {'a ' * 48}a\n// {'a ' * 10}a"),
-        ("block_comment", "a -- b */ /* -", "/* a -- b * / / * - */"),
-    ],
-)  # fmt: skip
-def test_what_a_filter_writes(name: str, value: object, written: str) -> None:
-    assert FILTERS[name](value) == written
-
-
-def test_lines_have_the_width_that_was_asked_for() -> None:
-    assert FILTERS["wrap"]("aaa bbb ccc-ccc", 7) == "aaa bbb\nccc-ccc"
-    assert FILTERS["wrap"]("aaa bbb", 0) == "aaa\nbbb"
-    assert FILTERS["comment"]("aaa bbb\\ ccc-ddd", "# ", 9) == "# aaa\n# bbb\n# ccc-ddd"
-    assert FILTERS["block_comment"]("a -- b", "<!--", "-->", 5) == "<!-- a - -\nb -->"
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [("go_literal", "Go needs a type for a value of type list: write the items one by one"),
-     ("python_literal", "there is no literal for a value of type set")],
-)  # fmt: skip
-def test_values_without_a_literal_are_refused(name: str, reason: str) -> None:
-    with pytest.raises(TypeError) as caught:
-        FILTERS[name]([{1}] if name == "go_literal" else {1})
-    assert str(caught.value) == reason
 
 
 @examples(1)

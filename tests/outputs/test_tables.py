@@ -27,6 +27,7 @@ from tests.outputs.conftest import CLOCKWORK, Run, write
 LONG = "One two-three  four\nfive " + "x" * 24 + r" C:\users\ end\\"
 VALUES: tuple[Any, ...] = (
     *(None, True, False, 0, -5, -(1 << 63), 1 - (1 << 63), 2.5, "", 'a "b" \\ é😀\x00\n', b'\x00a"\\\x7e\x7f', []),
+    *("~\x7f\uffff\U00010000", "\ud7ff\ud800\udfff\ue000"),
     *((1, ["a", b"b"]), {"a": None, 1: (True,)}, Versions((0, 1, 3)), {"a"}),
 )
 NAMES = ("TopicId", "ISR", "v3AndBelow", "")
