@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from importlib.metadata import version
@@ -143,8 +144,10 @@ def test_the_fields_that_the_tutorial_shows_are_those_of_the_template() -> None:
 
 
 def test_a_folder_can_be_named_and_names_follow_from_the_name() -> None:
-    Path("there").mkdir()
+    Path("there/.git/refs").mkdir(parents=True)
+    Path("there/.git/HEAD").write_text("ref: refs/heads/main")
     assert kwirec("new", "acme_orders", "there").exit_code == 0
+    shutil.rmtree("there/.git")
     found = {path.relative_to("there").as_posix() for path in Path("there").rglob("*") if path.is_file()}
     assert found == {path.format(name="acme_orders") for path in (*FILES, *DEFINITIONS["json"])}
     assert 'name = "acme-orders"' in Path("there/pyproject.toml").read_text()
@@ -157,7 +160,7 @@ def test_nothing_is_written_where_something_is() -> None:
     Path("acme/mine.txt").write_text("mine")
     result = kwirec("new", "acme")
     assert result.exit_code == 2
-    assert "acme exists and is not empty" in result.stderr
+    assert result.stderr.endswith("Error: acme exists and is not empty: it contains mine.txt\n")
     assert [path.name for path in Path("acme").iterdir()] == ["mine.txt"]
     assert kwirec("new", "other", "acme/mine.txt").exit_code == 2
 

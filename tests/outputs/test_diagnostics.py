@@ -9,6 +9,8 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwirec import Report
 from kwirec.diagnostics.render_text import render_text
+from kwirec.emitters.environment import Artifact
+from kwirec.emitters.formatters import FormatError, run_formatter
 from kwirec.outputs import Limits
 from kwirec.outputs.folder import read_templates
 from tests.outputs.conftest import Run
@@ -125,6 +127,27 @@ def test_invalid_python_is_a_finding(run: Run, snapshot: SnapshotAssertion) -> N
     found = run({"a.py.jinja": "x = ["})
     assert (found.found, found.files) == (["K909"], {})
     assert found.text == snapshot
+
+
+@pytest.mark.parametrize(
+    ("command", "made"),
+    {
+        "cat; printf 'b\\r\\nc\\r'": "a\nb\nc\r",
+        "echo ' no  Go'; echo ' no  Go\n at all ' >&2; exit 3": "no Go at all",
+        "exit 3": "it ends with code 3",
+        "printf '\\377'": "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+    }.items(),
+)
+def test_what_a_command_makes_of_a_file(command: str, made: str) -> None:
+    artifact = Artifact(path="a.go", text="a\n")
+    if made.startswith("a"):
+        assert run_formatter(["sh", "-c", command], artifact) == made
+    else:
+        with pytest.raises(FormatError) as caught:
+            run_formatter(["sh", "-c", command], artifact)
+        assert (caught.value.path, caught.value.reason) == ("a.go", f"`sh -c {command}`: {made}")
+    with pytest.raises(FormatError, match=r"^\('a\.go', \"`\./nowhere`: \[Errno 2\] No such file or directory"):
+        run_formatter(["./nowhere"], artifact)
 
 
 def test_a_command_that_fails_is_a_finding(run: Run) -> None:

@@ -108,6 +108,21 @@ def test_a_jar_must_be_what_it_was_at_first_use(home: Path, tmp_path: Path) -> N
     assert maven.DIGESTS.read_text() == recorded
 
 
+def test_the_clients_of_several_releases_are_copied_at_once(home: Path, tmp_path: Path) -> None:
+    for name in ("kafka-clients-9.0.0", "kafka-else-9.0.0"):
+        (home / f"{name}.jar").write_text(name)
+    folder = tmp_path / "clients"
+    assert maven.clients(["9.1.0", "9.0.0"], folder) == {
+        one: maven.Jars(
+            one, folder / one, {"clients": folder / one / f"kafka-clients-{one}.jar"},
+            folder / one / "slf4j-api-1.7.36.jar", (),
+        )
+        for one in ("9.1.0", "9.0.0")
+    }  # fmt: skip
+    assert len(list(folder.rglob("*.jar"))) == 4
+    assert len((home / "calls").read_text().splitlines()) == 1
+
+
 COPIED = """\
 <groupId>kwire</groupId>
 <artifactId>releases</artifactId>

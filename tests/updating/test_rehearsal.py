@@ -14,8 +14,10 @@ import pytest
 from kwirec.merge.history import RELEASES, history_files, read_history
 from tests.merge.support import Union
 from tests.updating.test_update import PHASE
-from tools import UNION, error_codes, facts, rehearsal
+from tools import UNION, enums, error_codes, facts, rehearsal
+from tools.enum_classes import NumberedClass
 from tools.error_codes import ErrorCode
+from tools.maven import Jars
 from tools.rehearsal import Numbers, describe, remove, remove_definitions
 
 
@@ -105,6 +107,31 @@ def test_the_newest_two_releases_are_those_with_definitions(tmp_path: Path) -> N
     assert rehearsal.newest_two(union.root) == ("1.10.0", "1.9.0")
 
 
+def test_definitions_that_do_not_fit_without_the_newest_release_end_a_rehearsal(tmp_path: Path) -> None:
+    union = Union(tmp_path)
+    for release in ("1.0.0", "1.1.0", "1.2.0"):
+        union.merge(release, *OLD)
+    with pytest.raises(ValueError, match=r"^1\.1\.0 does not fit the definitions without 1\.2\.0$"):
+        remove_definitions(union.root, "{")
+
+
+def test_steps_run_in_their_folder_and_end_a_rehearsal_if_they_fail(tmp_path: Path) -> None:
+    assert rehearsal._output(tmp_path, "sh", "-c", "pwd; echo no >&2") == f"{tmp_path}\n"
+    for number, step in enumerate((rehearsal._run, rehearsal._output)):
+        with pytest.raises(subprocess.CalledProcessError):
+            step(tmp_path, "sh", "-c", f"touch {number}; exit 3")
+        assert (tmp_path / str(number)).exists()
+
+
+def test_the_numbers_of_a_release_are_those_of_its_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jars = Jars("1.0.0", tmp_path, {}, tmp_path, ())
+    moon = NumberedClass("common.ElectionType", "id", "int8", {"PREFERRED": 0})
+    monkeypatch.setattr(error_codes, "error_codes", lambda given: [ErrorCode(1, given.release, True)])
+    monkeypatch.setattr(enums, "classes_of", lambda folder: [moon] if folder == tmp_path else [])
+    expected = Numbers([ErrorCode(1, "1.0.0", True)], {"ElectionType": {"PREFERRED": 0}})
+    assert rehearsal.numbers_of(jars) == expected
+
+
 @pytest.mark.parametrize("has_vectors", [True, False])
 def test_error_codes_facts_and_vectors_go_too(has_vectors: bool, tmp_path: Path) -> None:
     union = Union(tmp_path)
@@ -158,7 +185,11 @@ def test_what_is_left_to_a_person_is_done_as_it_is_checked_in(tmp_path: Path) ->
     error_codes.write(union.root / "errors.json", [ErrorCode(1, "LATE", True)])
     (union.root / "enums" / "Phase.json").write_text(PHASE.replace("All light.", ""))
     assert union.files() != described
+    own = union.root / "Own.json"
+    own.write_text(json.dumps(data("Own", "0", TIME)))
     describe(union.root, tmp_path / "described")
+    assert json.loads(own.read_text()) == data("Own", "0", TIME)
+    own.unlink()
     assert union.files() == described
 
 
