@@ -40,7 +40,9 @@ CASES: Mapping[str, tuple[str, str]] = {
     "text that cannot be read": ("syntax", "check defs"),
     "text that cannot be converted": ("syntax", "convert defs --to json --out out --format short"),
     "names that mean nothing": ("names", "check defs"),
-    "names that mean nothing, for programs": ("names", "check defs/A.json defs/C.krm --format json"),
+    "names that mean nothing, for programs": (
+        "names", "check defs/A.json defs/C.krm --format json --guide-url ../site"
+    ),
     "names that mean nothing, for a package": ("names", "generate defs --package zone --out out --format short"),
     "names that mean nothing, for layouts": ("names", "dump defs/A.json --stage layout --format short"),
     "rules that are broken": ("rules", "check defs"),

@@ -89,6 +89,18 @@ def test_comments_of_common_structs_are_kept(union: Union) -> None:
     assert '\n    // Of zones.\n    { "name": "Zone",' in union.definition("ClockRequest")
 
 
+def test_structs_that_contain_each_other_are_a_finding(union: Union) -> None:
+    """Their layouts would have no end."""
+    structs = [
+        {"name": name, "versions": "0+", "fields": [field("All", f"[]{other}")]}
+        for name, other in (("Outer", "Inner"), ("Inner", "Outer"))
+    ]
+    source = union.bundle("1.0.0", [request(field("First", "Outer"), commonStructs=structs)])
+    outcome = merge(union.root, "1.0.0", [source], report := Report())
+    assert (outcome.failed, union.root.exists()) == (True, False)
+    assert [f"{one.code} {one.message}" for one in report.diagnostics] == ["K409 struct `Outer` contains itself"]
+
+
 def test_enums_and_unusual_headers_are_kept(union: Union) -> None:
     """They are written by hand: releases have no enums, and old ones no header versions."""
     union.merge("1.0.0", request(field("Kind", "int8")))

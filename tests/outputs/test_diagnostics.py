@@ -19,6 +19,7 @@ TEMPLATES = {
     "an open block": "{% for x in y %}",
     "an unknown filter": "{{ schema | shout }}",
     "an unknown name": "text\n{{ scheme }}",
+    "an unknown name twice": "{{ schema.messages }}, {{ scheme.scheme }}, {{ scheme }}",
     "an unknown attribute": "{% for m in schema.messages %}\n{{ m.root.feilds }}\n{% endfor %}",
     "an attribute of nothing": "{{ schema.message('Nobody').name }}",
     "an unknown parameter": "{{ parameters.package }}",
@@ -107,9 +108,14 @@ def test_a_huge_output_ends(run: Run, snapshot: SnapshotAssertion, case: str) ->
     assert found.text == snapshot
 
 
+@pytest.mark.usefixtures("here")
 def test_too_many_files(run: Run) -> None:
     toml = '[[output]]\ntemplate = "a.jinja"\neach = "message"\npath = "{{ message }}"\n'
-    assert run({"emit.toml": toml, "a.jinja": ""}, limits=Limits(files=2)).found == ["K906"]
+    shown: list[tuple[str, int, int]] = []
+    found = run({"emit.toml": toml, "a.jinja": ""}, limits=Limits(files=2), phase=lambda *each: shown.append(each))
+    assert (found.found, found.files) == (["K906"], {})
+    assert "error[K906]: the templates produce more than 2 files\n" in found.text
+    assert shown == [("emit", 1, 1), ("emit", 2, 2), ("emit", 3, 3)]
 
 
 def test_links_are_refused(run: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:

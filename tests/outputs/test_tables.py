@@ -31,7 +31,7 @@ VALUES: tuple[Any, ...] = (
     *((1, ["a", b"b"]), {"a": None, 1: (True,)}, Versions((0, 1, 3)), {"a"}),
 )
 NAMES = ("TopicId", "ISR", "v3AndBelow", "")
-TEXTS = (LONG, "a--b---c", "*/ /* */", "<!-- -->", "")
+TEXTS = (LONG, "{a--b---c}", "*/ /* */", "<!-- -->", "")
 WIDTHS: dict[str, list[dict[str, Any]]] = {
     "wrap": [{"width": width} for width in (-1, 1, 12, 24, 25)],
     "comment": [{"width": 12}, {"width": 2}, {"prefix": "# "}, {"prefix": "--", "width": 25}],

@@ -25,6 +25,8 @@ from kwirec.merge.join import join
 from kwirec.merge.proof import Proof, grew_by_tags, prove
 from kwirec.merge.writer import definition_text
 from kwirec.validation import validate_before
+from kwirec.validation.rule import Subjects
+from kwirec.validation.types import recursive_struct
 from kwirec.versions import VersionRange
 
 FOLDERS = {
@@ -97,6 +99,8 @@ def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Sc
     schema = resolve([parse(source, report) for source in read_sources(paths, report, required=required)], report)
     if not report.has_errors():
         validate_before("K3", schema, report)  # names become file names
+        for finding in recursive_struct.check(Subjects(schema)):  # their layouts would have no end
+            report.record(recursive_struct.code, finding)
     return schema
 
 

@@ -20,11 +20,7 @@ def definition_text(draft: MessageDraft) -> str:
 class _Writer:
     def __init__(self, draft: MessageDraft) -> None:
         self._draft = draft
-        self._inline = {
-            name
-            for name in draft.structs
-            if name != draft.name and len(list(draft.users(name))) == 1 and not self._reaches_itself(name)
-        }
+        self._inline = {name for name in draft.structs if name != draft.name and len(list(draft.users(name))) == 1}
         self._usage = draft.usage()
 
     def definition(self) -> dict[str, object]:
@@ -94,15 +90,6 @@ class _Writer:
             structAbout=(struct and struct.doc) or None,
             fields=self._fields(struct.fields) if struct else None,
         )
-
-    def _reaches_itself(self, name: str) -> bool:
-        reached: set[str | None] = set()
-        pending = [name]
-        while pending:
-            inner = {field.struct_name for field in self._draft.structs[pending.pop()].fields} - reached
-            reached |= inner
-            pending += [struct for struct in inner if struct in self._draft.structs]
-        return name in reached
 
 
 def _present(**values: object) -> dict[str, object]:
