@@ -54,8 +54,10 @@ def test_the_first_difference(left: str, right: str, versions: list[int], where:
 
 
 def test_one_side_is_flexible() -> None:
-    found = compare_layouts(schema(HEAD), schema(HEAD.replace("v1+", "v2+")))
-    assert [str(one) for one in found.parting] == ["AskRequest v1: the message is flexible | classic"]
+    sides = schema(HEAD), schema(HEAD.replace("v1+", "v2+"))
+    for (left, right), kinds in ((sides, "flexible | classic"), (sides[::-1], "classic | flexible")):
+        found = compare_layouts(left, right)
+        assert [str(one) for one in found.parting] == [f"AskRequest v1: the message is {kinds}"]
 
 
 def test_versions_and_messages_of_one_side() -> None:
