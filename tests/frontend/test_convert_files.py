@@ -20,6 +20,7 @@ from kwirec.frontend.krammar_docs import read_doc, write_doc
 from kwirec.frontend.krammar_fields import TIMEOUT
 from kwirec.frontend.krammar_writer import krammar_text
 from kwirec.frontend.notation import Notation
+from tests.support.findings import told
 
 
 def test_a_check_writes_nothing(tmp_path: Path) -> None:
@@ -226,6 +227,29 @@ def test_what_a_response_has_of_its_own_is_written(own: dict[str, Any]) -> None:
 def test_an_enum_is_camel_case_if_any_of_its_names_is(names: tuple[str, str], style: str) -> None:
     text = enum(*(value(name, number) for number, name in enumerate(names)))
     assert f"Phase int8{style} (\n" in krammar_text(parse(Source("Phase.json", text), Report()).enums, Report())
+
+
+PHASE = enum(value("OLD", -1), value("NEW2", 2), value("FULL", 3), value("HALF", 4)).replace(
+    '{ "name": "FULL"', '// A note.\n { "name": "FULL"'
+)
+TIME = struct("Time", field("A", versions="1+", ignorable=True), field("B-c", "int8"), versions="1+")
+LOSSES = {
+    "values of an enum": PHASE,
+    "name of an enum": enum(value("NEW", 0), name="Phase-1"),
+    "names of values": enum(value("NEW", 0), value("NOT-NEW", 1), value("Old-1", 2)),
+    "name of a message": clock(name="Clock-1"),
+    "facts of a struct": request(field("Start", "Time", versions="1+"), commonStructs=[TIME]),
+}
+
+
+@pytest.mark.parametrize("franz_go", [False, True])
+def test_what_a_notation_has_no_words_for_is_told(franz_go: bool, snapshot: Any) -> None:
+    shown = []
+    for case, text in LOSSES.items():
+        document = parse(Source("x.json", text), report := Report())
+        written = krammar_text(document.definitions, report, franz_go=franz_go)
+        shown += [f"# {case}", told(report.diagnostics), written]
+    assert "\n".join(shown) == snapshot
 
 
 @given(st.permutations(range(5)))
