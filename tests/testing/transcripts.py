@@ -23,6 +23,8 @@ from tests.testing.talking import connected, quiet
 _CHANGES = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 TURNS = 12
 LONG = 40
+PATIENCE = 8.0
+"""Seconds in which an answer must come: what the broker's own clock ends takes longer without ``advance``."""
 
 
 class Page:
@@ -134,7 +136,7 @@ class Waiting:
         """Wait for the answer, write it down and return it."""
         page = self.speaker.page
         try:
-            found: Any = (await self.task).message
+            found: Any = (await asyncio.wait_for(self.task, PATIENCE)).message
         except BrokerError as error:
             if "closed the connection" not in str(error):
                 raise
