@@ -317,6 +317,16 @@ def test_carets_end_where_the_line_ends(finder: Any) -> None:
         assert render_text([found]).splitlines()[3:] == ["1 | one two", f"  | {carets}"]
 
 
+def test_a_label_over_lines_ends_before_the_break_of_a_line_that_is_shorter_than_where_it_begins(finder: Any) -> None:
+    found = finder("one two\nab\nthree\n").finding("one ⟨two\nab\n⟩", "both")
+    assert render_text([found]).splitlines()[3:] == [
+        "1 |   one two",
+        "  |  _____^",
+        "2 | | ab",
+        "  | |__^ both",
+    ]
+
+
 def test_a_place_without_text_and_words_adds_no_note() -> None:
     report = Report()
     report.add(codes.UNREADABLE, "cannot read `x.json`", Span(Source("x.json", ""), 0, 0))
