@@ -421,6 +421,10 @@ def test_records_in_the_request_of_an_envelope_are_expanded() -> None:
     assert records == [
         f"request_data.topic_data[0].partition_data[0].records.batch[0].record[{number}]" for number in (0, 1)
     ]
+    cut = PROTOCOL.encode_request(HeartbeatRequest(group_id="gruppe"), 4, correlation_id=7)[:-12]
+    envelope = PROTOCOL.encode_request(EnvelopeRequest(request_data=cut), 0, correlation_id=1)
+    (rest,) = [span for span in trace_request(PROTOCOL, envelope).spans if span.kind == "?"]
+    assert rest.value == envelope[rest.start : rest.end] == b"\x07g"
 
 
 def test_a_value_is_cut_to_a_line_and_a_name_in_json_to_half_of_it() -> None:
