@@ -273,6 +273,15 @@ def test_bytes_whose_secrets_are_not_found_are_not_shown(monkeypatch: pytest.Mon
     assert shown == ["SaslHandshake", "Heartbeat"]
 
 
+@pytest.mark.parametrize(("table", "column"), [("frames", "raw"), ("exchanges", "request")])
+def test_of_newer_versions_no_bytes_are_shown_that_may_be_secret(table: Table, column: str) -> None:
+    newer = [b"\0" + bytes([api]) + b"\0\x63\0\0\0\1\0\2me\0\0alice\0hunter2" for api in (36, 12)]
+    given: list[Segment] = [(CLIENT, 0.0, frame(data)) for data in newer]
+    rows = [row for row in values(pieces(given), "api", column, "reason", table=table) if row[0] and row[2]]
+    shown = {api: data for api, data, reason in rows if "is newer than" in reason or table == "exchanges"}
+    assert shown == {"SaslAuthenticate": None, "Heartbeat": newer[1]}
+
+
 @pytest.mark.parametrize(("table", "sources"), [("frames", "aabbba"), ("exchanges", "aba")])
 def test_each_row_names_its_file(table: Table, sources: str) -> None:
     """Also if requests of the same client and version were in another, before or after."""
