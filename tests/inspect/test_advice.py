@@ -19,6 +19,7 @@ from kwire_inspect.reports.libraries import CLIENT_APIS, JAVA, Tried, dotted, li
 from kwire_inspect.reports.page import page
 from kwire_inspect.reports.readiness import report_on
 from kwire_inspect.reports.text import LONGEST
+from kwire_kafka import PROTOCOL
 from kwire_kafka.releases import RELEASES
 
 PRODUCE = 0
@@ -81,6 +82,13 @@ def test_no_library_is_guessed_by_any_other(client_id: str | None) -> None:
     assert library_of(client(client_id)) is None
     assert library_of(client(client_id, "unheard-of 1.0")) is None
     assert library_of(client(client_id, "my-rdkafka-2.1.0 1.0")) is None, "that is the name of some software"
+
+
+@pytest.mark.parametrize("key", [0, 1, 2, 3, 8, 9, 10, 11, 12, 13, 14, 18])
+def test_whatever_producers_and_consumers_need_is_a_matter_of_the_version(key: int) -> None:
+    told = advised(client("billing", "sarama v1.1"), {key: PROTOCOL.api_names[key]}, "4.1.1")
+    assert told.startswith("Upgrade sarama 1.1 to ")
+    assert told.endswith(" or newer.")
 
 
 def outcomes() -> Iterator[tuple[Tried, str, bool]]:
