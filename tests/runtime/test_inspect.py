@@ -427,6 +427,12 @@ def test_records_in_the_request_of_an_envelope_are_expanded() -> None:
     assert rest.value == envelope[rest.start : rest.end] == b"\x07g"
 
 
+def test_keys_of_offsets_of_kafka_connect_are_json() -> None:
+    key, _ = trace_record(PROTOCOL, "connect-offsets", b'["c", {"p": 1}]', None)
+    assert key
+    assert [(span.kind, span.value) for span in key.spans[2:]] == [("string", "c"), ("object", ...), ("number", 1)]
+
+
 def test_a_value_is_cut_to_a_line_and_a_name_in_json_to_half_of_it() -> None:
     found = trace_message(TopicRecord, TopicRecord(name="n" * 100).encode(0), 0)
     assert f'  "{"n" * 70}…\n' in show(found)

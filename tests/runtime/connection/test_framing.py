@@ -227,6 +227,7 @@ def header(key: int, version: int, client_id: bytes | None) -> bytes:
         (header(BEAT, 4, None), False, IMPLAUSIBLE),
         (header(BEAT, 4, b""), False, IMPLAUSIBLE),
         (header(BEAT, 4, b"c"), False, UNDECODABLE),
+        (header(SHUTDOWN, 0, b"c"), False, UNDECODABLE),
         (header(BEAT, 5, b"c"), False, NEWER),
         (header(BEAT, 6, b"c"), False, NEWER),
         (header(BEAT, 7, b"c"), False, PLAUSIBLE),
