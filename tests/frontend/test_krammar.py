@@ -118,6 +118,11 @@ def test_a_tag_has_the_flexible_versions_of_its_struct(struct: str, tagged: str)
     assert str(tag.tagged_versions.value) == tagged
 
 
+def test_a_predefined_field_may_be_tagged() -> None:
+    one = field("ThrottleMillis(2) // tag 3")
+    assert (one.tag and one.tag.value, str(one.tagged_versions and one.tagged_versions.value)) == (3, "4+")
+
+
 def test_inline_structs_are_named_after_their_place() -> None:
     outer = field("Topics: [=>]\n    Indexes: [=>Entry]\n      Boxes: [=>]\n        Status: =>\n          A: int8")
     assert outer.type.name == "ClockRequestTopic"
