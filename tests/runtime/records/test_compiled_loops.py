@@ -15,14 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kwire.wire
+from kwire import LIKE_KAFKA, STRICT
 from kwire.arrow import RecordBuilder, read_records
+from kwire.compression import compress
 from kwire.records import Batch, Record, encode_batch, interpreted, interpreter, read_batches
 from kwire.records import batch as of_batches
 from kwire.records.layout import BATCH_HEADER
-from kwire.records.loops import MAX_OBJECTS
+from kwire.records.loops import HUGE, MAX_OBJECTS
 from kwire.records.writing import varint
 from tests.runtime.records.test_record_properties import TIMES, logs
-from tests.runtime.records.test_record_reader import around
+from tests.runtime.records.test_record_reader import SMALLEST, around
 from tests.support.effort import examples
 
 
@@ -203,6 +205,26 @@ def test_batches_give_their_records_one_by_one(
     found, also = gathered(one_by_one(batch))
     assert ([fields(record) for record in found], also) == ([fields(record) for record in expected], said)
     assert broken or [fields(record) for record in found] == [fields(record) for record in batch.records()]
+
+
+@pytest.mark.parametrize("count", [-1, 0, 1, 2, 3, 4])
+@pytest.mark.parametrize("base", [5, HUGE])
+@pytest.mark.parametrize("codec", [0, 1])
+def test_unusual_records_and_counts_one_by_one(count: int, base: int, codec: int) -> None:
+    """Among other batches. The second of three records has a null of length -2."""
+    payload = SMALLEST + bytes([12, 0, 4, 2, 1, 3, 0]) + SMALLEST
+    good = encode_batch([Record(b"k")])
+    data = around(compress(codec, payload), count, codec)
+    for policy in (STRICT, LIKE_KAFKA):
+        _, batch, _ = read_batches(good + pack(">q", base) + data[8:] + good, policy=policy)
+        found, said = gathered(one_by_one(batch))
+        expected = gathered(iter(batch))
+        assert ([fields(record) for record in found], said) == (
+            [fields(record) for record in expected[0]],
+            expected[1],
+        )
+        assert [record.offset - base for record in found] == [0, 1, 0][: max(0, count)]
+        assert bool(said) is (count != 3 and not (policy == LIKE_KAFKA and count == 0))
 
 
 def one_by_one(batch: Batch) -> Any:
