@@ -196,6 +196,8 @@ def test_selected_columns_have_their_place_and_nothing_else() -> None:
     assert batch.to_pylist() == [{"controller_id": -1, "topics": topics}, {"controller_id": None, "topics": topics}]
     assert batch.schema.equals(columns.schema)
     assert columns.array([METADATA], 9).to_pylist() == [{"controller_id": -1, "topics": topics}]
+    both = ARROW["MetadataResponse"].select("topics.name", "topics")
+    assert both.type == ARROW["MetadataResponse"].select("topics").type != columns.type
 
 
 def test_what_was_not_selected_is_not_decoded() -> None:

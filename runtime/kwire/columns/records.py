@@ -302,7 +302,7 @@ def bytes_of(record: Record) -> int:
     """Return the total size of the key, value and headers of a record in bytes."""
     size = len(record.key or b"") + len(record.value or b"")
     for name, value in record.headers:
-        size += len(name) + len(value or b"")
+        size += len(name.encode("utf-8", "surrogateescape")) + len(value or b"")
     return size
 
 

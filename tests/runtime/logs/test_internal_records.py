@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from kwire.errors import KwireError
 from kwire.logs import TOPICS, InternalRecord, decode_record
 from kwire.message import Message
-from kwire.policy import LIKE_KAFKA
-from kwire_kafka import PROTOCOL
+from kwire.policy import LIKE_KAFKA, Policy
+from kwire_kafka import PROTOCOL, EndTxnMarker
 from kwire_kafka.coordinator.legacy_offset_commit import LegacyOffsetCommitKey, LegacyOffsetCommitValue
 from kwire_kafka.coordinator.offset_commit import OffsetCommitKey, OffsetCommitValue
 from kwire_kafka.metadata.feature_level_record import FeatureLevelRecord
@@ -181,6 +181,24 @@ def test_trap_41_broken_metadata_records(value: bytes | None, reason: str, polic
     assert reason in record.reason
     assert record.value is None
     assert record.raw_value == value
+
+
+def test_the_policy_applies_to_metadata_and_control_records_too() -> None:
+    raw = FEATURE.encode(0).replace(b"metadata", b"metad\xffta")
+    tags = FEATURE.encode(0)[:-1] + bytes.fromhex("02 0500 0500")
+    for wrong, policy, name in (
+        (raw, Policy(utf8="replace"), "metad\ufffdta.version"),
+        (tags, Policy(tags="kafka"), FEATURE.name),
+    ):
+        assert decode_record(PROTOCOL, METADATA, None, frame(12, 0, wrong)).value is None
+        found = decode_record(PROTOCOL, METADATA, None, frame(12, 0, wrong), policy).value
+        assert found is not None
+        assert found.name == name  # type: ignore[attr-defined]
+    commit = b"\0\0\0\1", b"\0\0\0\0\0\7more"
+    assert decode_record(PROTOCOL, METADATA, *commit, control=True).value is None
+    assert decode_record(PROTOCOL, METADATA, *commit, LIKE_KAFKA, control=True).value == EndTxnMarker(
+        coordinator_epoch=7
+    )
 
 
 def test_trap_41_type_and_version_of_unknown_metadata_records_are_kept() -> None:

@@ -6,7 +6,10 @@ import pytest
 
 from kwire.command import main
 from kwire.errors import DecodeError
+from kwire.interpreter import large
 from kwire.logs import decode_record, decode_user_data, embedded
+from kwire.message import too_many_values
+from kwire.policy import LIKE_KAFKA
 from kwire_kafka import (
     PROTOCOL,
     ConnectMemberAssignment,
@@ -135,7 +138,7 @@ def test_records_of_mirror_maker(topic: str, capsys: pytest.CaptureFixture[str])
     assert f"{type(wanted_value).__name__} v0" in told
 
 
-def test_records_of_mirror_maker_that_cannot_be_read() -> None:
+def test_records_of_mirror_maker_that_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     key = bytes.fromhex(MIRRORED["a.heartbeats"][0][0])
     for args, reason in (
         ((key, b"\0\1" + bytes(8)), "unknown version 1 of MirrorHeartbeatValue"),
@@ -146,5 +149,12 @@ def test_records_of_mirror_maker_that_cannot_be_read() -> None:
         assert found is not None
         assert reason in found
     assert decode_record(PROTOCOL, "heartbeats", key, None).tombstone
+    whole = PROTOCOL, "heartbeats", key + b"?", b"\0\0" + bytes(8) + b"?"
+    assert decode_record(*whole, LIKE_KAFKA).value == MirrorHeartbeatValue(timestamp=0)
+    assert "HeartbeatKey" in (decode_record(*whole).reason or "")
+    deep = PROTOCOL, "heartbeats", key, b"\0\0" + bytes(8)
+    assert decode_record(*deep, max_decoded=10).value == MirrorHeartbeatValue(timestamp=0)
+    monkeypatch.setattr(large._Counting, "left", 1)
+    assert decode_record(*deep, max_decoded=9).reason == too_many_values(deep[3])
     assert main(["decode", "--topic", "heartbeats", "--key", key.hex(), "--value", "0001aa"]) == 3
     assert main(["decode", "--topic", "heartbeats", "--key", key.hex(), "--value", "00"]) == 1

@@ -283,6 +283,9 @@ def test_an_incomplete_last_batch_ends_quietly(segment: LogSegment, missing: int
     assert len(list(reader)) == 19
     assert reader.truncated == len(batch_at(BASE)) - missing
     assert reader.padding == 0
+    segment.path.write_bytes(data[7 : 7 + missing % 17])
+    reader = segment.batches()
+    assert (list(reader), reader.truncated, reader.padding) == ([], missing % 17, 0)
 
 
 @pytest.mark.parametrize("zeros", [12, 61, 5_000_000])
@@ -431,6 +434,14 @@ def test_batches_that_are_not_needed_are_trusted_only_where_the_next_one_follows
         with path.open("rb") as file:
             found = list(extents.extents(window.Window(file, path.stat().st_size), skip=lambda head, at: at == 0))
         assert [one.reason and one.reason[:19] for one in found] == reasons
+    first, last = (encode_message_set([Record(b"k", timestamp=1, offset=at)]) for at in (BASE - 1, BASE + STEP))
+    path.write_bytes(first + broken + last)  # old messages are needed, and make no header credible
+    asked: list[int] = []
+    with path.open("rb") as file:
+        seen = window.Window(file, path.stat().st_size)
+        found = list(extents.extents(seen, skip=lambda head, at: not asked.append(at)))  # type: ignore[func-returns-value]
+    assert [one.reason and one.reason[:19] for one in found] == [None, "the stored checksum", None]
+    assert asked == [len(first)]
 
 
 @pytest.mark.parametrize(
@@ -487,6 +498,16 @@ def test_a_search_takes_no_more_checksums_than_its_budget(segment: LogSegment) -
         assert [seen.certain(0, len(batch_at(BASE))) for _ in range(3)] == [True, True, False]
 
 
+def test_old_messages_are_only_found_in_a_file_that_begins_with_one(folder: Path) -> None:
+    old, new = encode_message_set([Record(b"k", b"v", (), TIMES, BASE)]), batch_at(BASE)
+    path = folder / f"{BASE:020}.log"
+    for first, second, certain in ((new, old, False), (old, old, True), (old, new, True), (new, new, True)):
+        path.write_bytes(first + second)
+        with path.open("rb") as file:
+            seen = window.Window(file, len(first + second))
+            assert seen.certain(len(first), len(second)) is certain
+
+
 def test_errors_are_kept_up_to_a_number(segment: LogSegment, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kwire.logs.segment.MAX_ERRORS", 2)
     for number in (3, 7, 12):
@@ -519,7 +540,7 @@ def test_a_file_may_shrink_or_vanish_while_it_is_read(segment: LogSegment, monke
     with segment.path.open("r+b") as file:
         file.truncate(4 * size - 10)
     assert len(list(reader)) == 2
-    assert reader.truncated > 0
+    assert reader.truncated == size - 10
     reader = segment.batches()
     next(reader)
     segment.path.unlink()

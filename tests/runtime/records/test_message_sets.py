@@ -19,6 +19,7 @@ from kwire.records import (
     RecordsError,
     UnknownMagicError,
     encode_message_set,
+    message_sets,
     read_batches,
 )
 
@@ -96,12 +97,17 @@ def test_trap_44_wrappers_of_magic_1_have_relative_offsets_inside(codec: int) ->
     assert batch.payload() == inner
     assert batch.encode() == data
     assert encode_message_set(batch, codec=codec) == data
+    last = batch.records()[1:]
+    assert batch.encode(last) == encode_message_set(last, codec=codec)
 
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_wrapper_has_the_offset_of_its_last_record(magic: int) -> None:
     batch = only(encode_message_set([Record(offset=7), Record(offset=-5)], magic=magic, codec=Codec.GZIP))
     assert batch.last_offset == -5
+    if magic:
+        times = [Record(timestamp=time) for time in (7, 9, 8)]
+        assert only(encode_message_set(times, codec=Codec.GZIP)).max_timestamp == 9
     if magic == 0:
         assert [record.offset for record in batch] == [7, -5]
 
@@ -149,6 +155,7 @@ def test_trap_44_append_time_of_the_wrapper_overrides_that_of_its_messages(inner
 def test_trap_44_old_messages_inside_a_newer_wrapper_have_no_timestamp() -> None:
     batch = only(wrapped(1, by_hand(0, b"a", magic=0) + by_hand(1, b"b", time=3), bits=0x08, time=42))
     assert [(record.offset, record.timestamp) for record in batch] == [(0, -1), (1, 42)]
+    assert message_sets.read(only(wrapped(1, by_hand(0, b"a", attributes=8) + by_hand(1, b"b"))), True)[1:] == (0, 8)
 
 
 def refused(data: bytes, kind: type[RecordsError] = CorruptRecordError) -> Any:
@@ -183,8 +190,9 @@ def test_what_kafka_does_not_look_at_is_passed_over_if_the_policy_says_so() -> N
         cut = wrapped(0, message + message[:left])
         assert refused(cut).path.startswith("records[1]")
         assert [record.value for record in only(cut, policy=LIKE_KAFKA)] == [b"abc"]
-    with pytest.raises(CorruptRecordError):
-        only(wrapped(0, message[:-1]), policy=LIKE_KAFKA).records()
+    for wrong in (message[:-1], message + sized(2)[:13]):
+        with pytest.raises(CorruptRecordError):
+            only(wrapped(0, wrong), policy=LIKE_KAFKA).records()
 
 
 def lying(at: int, number: int, magic: int) -> bytes:
@@ -266,7 +274,9 @@ def test_trap_44_what_is_wrong_in_a_message_is_told_with_its_place(
 
 
 def test_a_checksum_within_a_compressed_message_need_not_be_checked() -> None:
-    assert [record.value for record in only(inner(DAMAGED), verify=False)] == [b"a", b"`"]
+    batch = only(inner(DAMAGED), verify=False)
+    for read in (batch, batch.records(), batch.stored_records(), only(batch.encode())):
+        assert [record.value for record in read] == [b"a", b"`"]
 
 
 UNWRITABLE: list[tuple[list[Any], dict[str, Any]]] = [  # fields of records, and settings of their messages

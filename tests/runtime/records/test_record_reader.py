@@ -12,7 +12,7 @@ from zlib import crc32
 import pytest
 from crc32c import crc32c
 
-from kwire import LIKE_KAFKA, STRICT, DecodeError, Policy
+from kwire import LIKE_KAFKA, STRICT, DecodeError, Policy, is_native
 from kwire.compression import Codec, CompressionError, DecompressionLimitError, compress
 from kwire.records import (
     Batch,
@@ -24,6 +24,7 @@ from kwire.records import (
     UnknownMagicError,
     encode_batch,
     encode_message_set,
+    interpreted,
     interpreter,
     message_sets,
     read_batches,
@@ -388,6 +389,21 @@ def test_the_error_of_a_record_is_told_as_long_as_the_limit_is_kept(monkeypatch:
         one = headers(count)
         error = refused(around(varint(len(one)) + one[1:] + b"?"), kind)
         assert ("but its fields have" in error.reason) is (kind is CorruptRecordError)
+
+
+@pytest.mark.skipif(is_native(), reason="native code has its own limit")
+def test_more_records_than_fit_are_refused_at_once_and_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (interpreted, interpreter):
+        monkeypatch.setattr(module, "MAX_OBJECTS", 3)
+    data = encode_batch([Record(b"k")] * 3) + encode_batch([Record(b"k", offset=number) for number in range(4)])
+    reader = read_batches(data, skip=True)
+    assert [len(records) for _, records in reader.with_records()] == [3]
+    (error,) = reader.errors
+    assert (type(error), error.reason) == (
+        RecordsLimitError,
+        "the header declares 4 records, but the limit is 3 records and headers",
+    )
+    assert [len(list(batch)) for batch in read_batches(data)] == [3, 4]
 
 
 def test_refused_headers_take_no_memory() -> None:
