@@ -149,9 +149,9 @@ def test_a_version_is_a_whole_number_and_data_are_bytes() -> None:
     assert HeartbeatRequest.decode(HeartbeatRequest().encode(1), one) == HeartbeatRequest()
     for read in (HeartbeatRequest.decode, HeartbeatRequest.decode_from):
         with pytest.raises(TypeError, match="data must be bytes, bytearray or memoryview, not str"):
-            read("text", 4)  # type: ignore[operator]
+            read("text", 4)  # type: ignore[arg-type]
         with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
-            read(b"", "4")  # type: ignore[operator]
+            read(b"", "4")  # type: ignore[arg-type]
 
 
 def test_a_slice_of_a_view() -> None:
