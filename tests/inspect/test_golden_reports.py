@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 from functools import partial
-from importlib import import_module
 from itertools import groupby
 from operator import itemgetter
 
-import pytest
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
@@ -96,50 +94,6 @@ def test_advice(snapshot: SnapshotAssertion) -> None:
     assert (
         "\n".join([*told, nothing, advice.advice(clients[7], {0: "Produce"}, "x", lambda library: None)]) == snapshot
     )
-
-
-MB = 1 << 20
-LIMITS: dict[str, dict[str, int]] = {
-    "command.common": {"MAX_NAMED": 5, "PROBED": 65_536, "WIDTH": 140},
-    "command.engines": {"WORTH": 64 * MB, "BRIEF_LIMIT": 1024 * MB},
-    "command.live": {"REFRESH": 30},
-    "command.reports": {"MAX_ROWS": 10_000},
-    "reports.advice": {"EXAMPLES": 5},
-    "reports.basis": {"MAX_PROBLEMS": 1000},
-    "reports.census": {"TOP": 200},
-    "reports.charts": {"PALETTE": 8},
-    "reports.client_usage": {"MAX_ROWS": 200_000, "VERIFIES_SINCE": 4, "CREATES_SINCE": 7},
-    "reports.encrypted": {"MAX_ROWS": 1000},
-    "reports.formats": {"MARKDOWN_ROWS": 200},
-    "reports.latency": {"TOP": 100, "SLOW_ROWS": 20, "ACCURACY": 1000},
-    "reports.newer": {"MAX_NAMED": 10},
-    "reports.offsets": {"TOP": 500, "BARS": 25},
-    "reports.over_time": {"MAX_ROWS": 60},
-    "reports.owners": {"MAX_FILE": 16 * MB},
-    "reports.page": {"AT_ONCE": 100, "LONG": 36},
-    "reports.prometheus": {"MAX_CLIENTS": 1000},
-    "reports.readiness": {"MAX_NAMED": 10},
-    "reports.terminal": {"ROWS": 20, "WIDEST": 60, "NARROW": 16, "WORD": 28},
-    "reports.text": {"LONGEST": 200, "WHOLE": MB},
-    "segments.reading": {"MAX_INDEX": 16 * MB},
-    "segments.rows": {"MAX_RECORD": 2 * MB},
-    "stored": {"MAX_MARKER": 64 * MB},
-    "tables.clients": {"MAX_VERSIONS": 10_000, "MAX_IDENTITY": 1000},
-    "tables.database": {"MAX_PARTS": 4096, "MAX_VALUE": 1024 * MB},
-    "text_logs.dumps": {"MAX_JSON": 16 * MB, "MAX_VALUES": 500_000, "MAX_COUNTED": 1 << 53, "MAX_LABELS": 64},
-    "text_logs.hosts": {"LONGEST": 600},
-    "text_logs.lines": {"LONGEST": 4 * MB, "MAX_PROBLEMS": 1000},
-    "text_logs.metrics": {"MAX_SERIES": 100_000},
-    "text_logs.refusals": {"NEAR": 65_536, "MAX_LINES": 300, "MAX_BYTES": MB, "LONGEST_MESSAGE": 1000, "PREFIX": 200},
-    "text_logs.requests": {"MAX_LINES": 2000, "MAX_BYTES": 4 * MB, "LAYOUT": 80},
-}
-
-
-@pytest.mark.parametrize("module", LIMITS)
-def test_limits(module: str) -> None:
-    """What reports leave out must not change by chance: people compare reports of two days."""
-    found = vars(import_module(f"kwire_inspect.{module}"))
-    assert {name: found[name] for name in LIMITS[module]} == LIMITS[module]
 
 
 def test_steps_of_charts_over_time() -> None:

@@ -1,4 +1,7 @@
-"""Limits of what is believed, waits and is tried: their values. The test of each limit takes it from the source."""
+"""The values of the inspector's limits. The test of each limit takes it from the source, so any other would pass too.
+
+People compare the reports of two days, which must not leave out more by chance.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import pytest
 
+MB = 1 << 20
 LIMITS: dict[str, dict[str, Any]] = {
     "capture.candidates": {"PIECE": 1 << 16},
     "capture.layers": {"MIN_TYPE": 0x600, "PPP_CONTROL": 0x4000},
@@ -19,6 +23,10 @@ LIMITS: dict[str, dict[str, Any]] = {
     "capture.pcapng": {"MAX_DROPPED": 1 << 40, "MAX_INTERFACES": 1 << 16, "MIN_PACKET": 28},
     "capture.tcp": {"GRACE": 1.0, "BEHIND": 1 << 20, "MAX_PASSED": 1 << 17},
     "capture.unwrapping": {"MAX_RANGES": 64, "PATIENCE": 0.5, "MAX_PACKET": 65_535, "MAX_NAMES": 1000, "NAMED": 3},
+    "command.common": {"MAX_NAMED": 5, "PROBED": 65_536, "WIDTH": 140},
+    "command.engines": {"WORTH": 64 * MB, "BRIEF_LIMIT": 1024 * MB},
+    "command.live": {"REFRESH": 30},
+    "command.reports": {"MAX_ROWS": 10_000},
     "connections.batches": {"BATCH_ROWS": 4096, "BATCH_BYTES": 8 << 20, "TURN": 128, "TURN_BYTES": 1 << 19},
     "connections.connection": {"WINDOW": 1 << 18, "FIRST": 1 << 12, "GROWTH": 8, "ENOUGH": 3}
     | {"FOREIGN": 1 << 62, "HOPELESS": 32, "MAX_UNDECIDED": 1 << 26},
@@ -32,10 +40,38 @@ LIMITS: dict[str, dict[str, Any]] = {
     "readers.capture": {"BYTES_PER_TASK": 32 << 20, "COMPRESSION": 4},
     "readers.stored": {"ROWS": 4096},
     "reasons": {"MIN_COVERAGE": 90.0},
+    "reports.advice": {"EXAMPLES": 5},
+    "reports.basis": {"MAX_PROBLEMS": 1000},
+    "reports.census": {"TOP": 200},
+    "reports.charts": {"PALETTE": 8},
+    "reports.client_usage": {"MAX_ROWS": 200_000, "VERIFIES_SINCE": 4, "CREATES_SINCE": 7},
+    "reports.encrypted": {"MAX_ROWS": 1000},
+    "reports.formats": {"MARKDOWN_ROWS": 200},
+    "reports.latency": {"TOP": 100, "SLOW_ROWS": 20, "ACCURACY": 1000},
+    "reports.newer": {"MAX_NAMED": 10},
+    "reports.offsets": {"TOP": 500, "BARS": 25},
+    "reports.over_time": {"MAX_ROWS": 60},
+    "reports.owners": {"MAX_FILE": 16 * MB},
+    "reports.page": {"AT_ONCE": 100, "LONG": 36},
+    "reports.prometheus": {"MAX_CLIENTS": 1000},
+    "reports.readiness": {"MAX_NAMED": 10},
+    "reports.terminal": {"ROWS": 20, "WIDEST": 60, "NARROW": 16, "WORD": 28},
+    "reports.text": {"LONGEST": 200, "WHOLE": MB},
+    "segments.reading": {"MAX_INDEX": 16 * MB},
+    "segments.rows": {"MAX_RECORD": 2 * MB},
     "storage.archives": {"MAX_HEADER": 1 << 20, "MAX_LIST": 32 << 20, "BUFFER": 1 << 17, "MAX_KNOWN": 4},
     "storage.decompression": {"CHUNK": 1 << 17, "STEP": 256, "SMALL_STEP": 4096},
     "storage.places": {"AT_ONCE": 16},
     "storage.stores": {"PEEKED": 1 << 18, "REQUESTED": 1 << 22, "MAX_LISTED": 1_000_000, "LOOKS_EVERY": 0.2},
+    "stored": {"MAX_MARKER": 64 * MB},
+    "tables.clients": {"MAX_VERSIONS": 10_000, "MAX_IDENTITY": 1000},
+    "tables.database": {"MAX_PARTS": 4096, "MAX_VALUE": 1024 * MB},
+    "text_logs.dumps": {"MAX_JSON": 16 * MB, "MAX_VALUES": 500_000, "MAX_COUNTED": 1 << 53, "MAX_LABELS": 64},
+    "text_logs.hosts": {"LONGEST": 600},
+    "text_logs.lines": {"LONGEST": 4 * MB, "MAX_PROBLEMS": 1000},
+    "text_logs.metrics": {"MAX_SERIES": 100_000},
+    "text_logs.refusals": {"NEAR": 65_536, "MAX_LINES": 300, "MAX_BYTES": MB, "LONGEST_MESSAGE": 1000, "PREFIX": 200},
+    "text_logs.requests": {"MAX_LINES": 2000, "MAX_BYTES": 4 * MB, "LAYOUT": 80},
     "tls.connection": {"TRIES": 2000, "MORE_TRIES": 4, "MAX_TRIES": 20_000, "MIN_RECORD": 22, "MAX_KEYS": 1000},
     "tls.decryption": {"CHUNK": 1 << 20},
     "tls.records": {"MAX_RECORD": 18_432, "MAX_HELLO": 1 << 16},
