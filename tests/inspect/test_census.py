@@ -78,6 +78,16 @@ def test_requests_of_brokers_are_left_out_and_counted() -> None:
     assert report.table("versions").column("requests") == [5]
 
 
+def test_a_client_was_first_seen_where_it_was_first_seen_even_without_an_address() -> None:
+    """Forwarded requests have no address and come after those that have."""
+    early, late = START - timedelta(hours=1), START + timedelta(minutes=1)
+    forwarded = client(32, 4, 2, client_id="a", input_kind="forwarded", client_host=None, first_seen=early)
+    report = census(clients_of(client(3, 9, 5, client_id="a"), forwarded))
+    counts = (7, 0, 0, early, late)
+    assert report.table("clients").rows == (("a", "10.0.0.1", None, None, 2, 2, *counts),)
+    assert report.table("software").rows == (("unknown", 1, *counts),)
+
+
 def test_nothing_was_seen() -> None:
     empty = census(clients_of(), exchanges_of())
     assert empty.summary[0] == "No requests found."

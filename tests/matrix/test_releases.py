@@ -81,6 +81,13 @@ def test_a_real_broker_advertises_what_is_known_of_its_release(listener: str) ->
     assert said == offered
 
 
+@pytest.mark.parametrize("listener", ["broker", "controller"])
+def test_the_answer_of_a_broker_has_all_versions_that_it_names(listener: str) -> None:
+    said = announced(listener)
+    one_version = {api.api_key: choice for api in said.api_keys for choice in (api.min_version, api.max_version)}
+    assert {key: choice.version for key, choice in negotiate(said, said).items()} == one_version
+
+
 def test_groups_came_with_0_9() -> None:
     """The broker of 0.8.2 has handlers up to FindCoordinator: ``KafkaApis`` of its jar."""
     assert max(RELEASES["0.8.2"].apis) == 10

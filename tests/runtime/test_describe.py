@@ -62,6 +62,23 @@ def test_json_has_all_fields(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("UpdateFeaturesResponse", ["results.error_message", "0-1", "0-1", None, ""]),
+        ("UpdateRaftVoterResponse", ["current_leader", "0+", None, "0+", {}]),
+    ],
+)
+def test_versions_and_defaults_in_json(
+    message: str, expected: list[object], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a field that ends before the message does, and of a struct."""
+    main(["describe", message, "--format", "json"])
+    keys = ("path", "versions", "nullable", "tagged", "default")
+    rows = [[field[key] for key in keys] for field in json.loads(capsys.readouterr().out)["fields"]]
+    assert [row for row in rows if row[0] == expected[0]] == [expected]
+
+
 def test_help_shows_every_field() -> None:
     out = io.StringIO()
     pydoc.Helper(output=out).help(FetchTopic)

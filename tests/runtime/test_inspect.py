@@ -272,6 +272,13 @@ def moved(data: bytes, start: int, number: int) -> list[Span]:
     return spans
 
 
+def test_lines_left_out_of_a_message_with_secrets_are_counted() -> None:
+    found = trace_message(SaslAuthenticateRequest, SaslAuthenticateRequest(auth_bytes=b"pw").encode(2), 2, most=1)
+    gap = {"offset": 0, "bytes": "", "path": "", "name": "left out", "type": "", "value": None}
+    assert as_json(found)["spans"][0] == gap | {"note": "2 lines left out"}  # type: ignore[index]
+    assert "  2 lines left out\n" in show(found)
+
+
 @examples(0.2)
 @given(st.data())
 def test_the_last_lines_of_a_trace_are_those_of_the_whole(draw: st.DataObject) -> None:

@@ -238,6 +238,14 @@ def test_a_topic_is_read_from_the_brokers_named_with_the_settings_of_the_file(
     }
 
 
+@pytest.mark.parametrize("link_type", [1, 101, 113])
+def test_packets_of_a_topic_are_of_the_link_that_is_named(monkeypatch: pytest.MonkeyPatch, link_type: int) -> None:
+    read, spark = MagicMock(), MagicMock()
+    monkeypatch.setattr("kwire_spark.streams.packets_in", read)
+    assert TopicInput("packets", "b:1", None, link_type, None).packets(spark) is read.return_value
+    read.assert_called_once_with(spark.readStream.format().options().load(), link_type)
+
+
 def test_jars_of_the_connector_are_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("b.jar", "a.jar", "a.txt"):

@@ -579,6 +579,19 @@ def test_a_name_that_takes_long_to_resolve_outlasts_no_timeout(monkeypatch: pyte
         done.set()
 
 
+def test_no_socket_is_left_open_by_a_connection_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    async def wait(loop: object, end: socket.socket, address: object) -> None:
+        tried.append(end)
+        await asyncio.sleep(30)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_connect", wait)
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(open_connection(HOST, 9092), 0.05))
+    assert [end.fileno() for end in tried] == [-1]
+
+
 @pytest.mark.parametrize("port", [-1, 0, 1 << 16, 1 << 70])
 def test_what_is_no_port_is_refused(port: int) -> None:
     """The system takes the rest of a division by 65536 for the port."""

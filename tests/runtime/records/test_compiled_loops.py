@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from struct import pack
 from types import ModuleType
@@ -122,6 +122,18 @@ def test_every_number_at_every_place_is_read_by_all_or_given_up(number: bytes, p
     ]
     usual = RecordBuilder().take(batch, data)
     assert usual is (whole and (fast[0] == slow))
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_length_below_null_is_given_up(place: int) -> None:
+    """Of a key, a value and the value of a header, in a record that is right in all else."""
+    for code in (1, 3):
+        key, value, inner = (bytes([code if at == place else 1]) for at in range(3))
+        body = b"\0\0\0" + key + value + b"\2\2h" + inner
+        record = varint(len(body)) + body
+        expected = ([(None, None, (("h", None),), 0, 0)], len(record)) if code == 1 else "given up"
+        for read in (LOOPS.read_records, interpreted.read_records):
+            assert outcome(partial(read, record, 0, len(record), 1, 0, 0)) == expected
 
 
 EDGES = [1 << shift for shift in (6, 13, 14, 20, 21, 27, 28)]
