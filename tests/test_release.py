@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kwire import __version__
+from kwire_guide.assets import assets
 from tools import release
 from tools.release import VERSION_FILE, notes, prepare, site
 
@@ -71,8 +72,9 @@ def test_sites_of_releases_are_folders_of_the_newest_and_listed_newest_first(tmp
             tar.add(page.parent, ".")
     site(root, archives)
     assert (root / "0.9.1" / "index.html").read_text() == "0.9.1"
-    links = re.findall('href="([0-9][^"]*)"', (root / "versions.html").read_text())
-    assert links == ["0.10.0/index.html", "0.9.1/index.html", "0.2.0/index.html"]
+    links = re.findall('href="([^"]*)"', (root / "versions.html").read_text())
+    assert links[2:] == ["index.html", "0.10.0/index.html", "0.9.1/index.html", "0.2.0/index.html"]
+    assert {*links[:2]} < {asset.path for asset in assets()}
     with pytest.raises(ValueError, match="expected the name"):
         site(root, [tmp_path / "kwire-site-..tar.gz"])
 

@@ -17,6 +17,7 @@ from kwirec.diff.markdown import render_markdown
 from kwirec.diff.report import FORMATS, rules_page
 from kwirec.diff.rule import LEVELS
 from kwirec.diff.sides import Side
+from kwirec.markdown import prose
 from tests.diff.support import Load
 from tests.diff.test_sides import git
 
@@ -222,6 +223,11 @@ def test_a_field_that_new_versions_left_is_not_said_to_be_as_before(load: Load) 
     shown = markdown(load, before, files(after, response(validVersions="0-4")))
     [row] = [line for line in shown if line.startswith("| `ClockRequest.A`")]
     assert row == "| `ClockRequest.A` | `int8`, versions 0-2 | `int8`, versions 0-2 (not in versions 3-4) |"
+
+
+def test_a_backtick_without_its_pair_is_text() -> None:
+    texts = ("`a` `b`", "a `b", "`a` `b")
+    assert [*map(prose, texts)] == ["`a` `b`", "a &#96;b", "`a` &#96;b"]
 
 
 def test_a_union_that_is_compared_as_a_whole_gives_a_hint() -> None:

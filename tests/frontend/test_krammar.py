@@ -15,7 +15,7 @@ from kwirec.dump import dump_syntax
 from kwirec.frontend import Document, FieldDecl, link, parse
 from kwirec.frontend.krammar_docs import join_struct_doc, read_doc, split_struct_doc, write_doc
 from kwirec.frontend.notation import Dialect, Notation
-from kwirec.frontend.syntax import HeaderVersionsDecl, Node, Spanned, TypeExpr
+from kwirec.frontend.syntax import HeaderVersionsDecl, Node, Spanned, TypeExpr, walk_field_decls
 from kwirec.ir import resolve
 from kwirec.validation import validate
 from kwirec.validation.wording import in_krammar
@@ -340,6 +340,12 @@ def test_a_hundred_words_and_a_hundred_levels_are_read(count: int, is_too_much: 
         [message] = parse(Source("Clock.krm", text), report := Report()).messages
         assert report.has_errors() is is_too_much
         assert [one.name.value for one in message.fields or ()] == [first, "Z"]
+
+
+def test_the_deepest_level_may_have_several_fields() -> None:
+    levels = "".join(f"{'  ' * level}A{level}: =>\n" for level in range(1, 101)) + f"{'  ' * 100}Z: int8\n"
+    [message] = parse(Source("Clock.krm", f"ClockRequest => key 1, max version 1\n{levels}"), Report()).messages
+    assert [one.name.value for one in walk_field_decls(message.fields)][-2:] == ["A100", "Z"]
 
 
 def test_a_tag_in_a_message_without_flexible_versions_is_one_of_all_versions() -> None:

@@ -100,6 +100,12 @@ def test_one_mistake_is_one_finding(text: tuple[str, str], snapshot: Any) -> Non
     assert found == snapshot
 
 
+def test_each_run_of_lines_with_tabs_is_one_finding() -> None:
+    found = findings(f"{HEAD}\tA: int8\n\tB: int8\n  C: int8\n\tD: int8\n")
+    places = [line.strip() for line in found.splitlines() if "-->" in line]
+    assert places == ["--> Clock.krm:2:1", "--> Clock.krm:5:1"]
+
+
 @pytest.mark.parametrize(
     "line", ["A: int8 ", "A:  int8", "A: int8  // v1+", "A: int8// v1+", "A: int8 //v1+", "A: int8 // v1+,  tag 0"]
 )

@@ -939,3 +939,14 @@ def test_a_draft_of_fewer_versions_says_nothing_of_the_others(versions: tuple[in
     )
     [message] = resolve([parse(Source("ClockRequest.json", text), Report())], Report()).messages
     assert definition_text(draft_of(message).limited_to(frozenset(versions))) == snapshot
+
+
+def test_a_struct_has_the_versions_in_which_it_is_reached() -> None:
+    """A rehearsal takes fields out of a draft, here the one that has the struct in version 1."""
+    zone = {"name": "Zone", "versions": "1+", "fields": [field("Offset", versions="1+"), field("Old", versions="1")]}
+    text = request(field("Early", "Zone", "1+"), field("Late", "Zone", "2+"), valid="0-2", commonStructs=[zone])
+    [message] = resolve([parse(Source("ClockRequest.json", json.dumps(text)), Report())], Report()).messages
+    draft = draft_of(message)
+    del draft.root.fields[0]
+    draft.drop_unused_structs()
+    assert {one.name: set(one.live) for one in draft.structs["Zone"].fields} == {"Offset": {2}}

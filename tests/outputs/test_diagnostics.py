@@ -9,6 +9,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from kwirec import Report
 from kwirec.diagnostics.render_text import render_text
+from kwirec.emitters import formatters
 from kwirec.emitters.environment import Artifact
 from kwirec.emitters.formatters import FormatError, run_formatter
 from kwirec.outputs import Limits
@@ -72,6 +73,14 @@ def test_outputs(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
     assert found.files == {}
     assert set(found.found) <= {"K901", "K903", "K908"}
     assert found.text == snapshot
+
+
+@pytest.mark.usefixtures("here")
+def test_names_of_a_unit_are_suggested(run: Run) -> None:
+    output = '[[output]]\ntemplate = "a.jinja"\neach = "message"\npath = "{{ message }}.txt"\n'
+    found = run({"emit.toml": output, "a.jinja": "{{ mesage.name }}"})
+    assert found.found == ["K903"]
+    assert "did you mean `message`?" in found.text
 
 
 def test_a_file_with_a_wrong_path_is_not_written(run: Run, tmp_path: Path) -> None:
@@ -154,6 +163,12 @@ def test_what_a_command_makes_of_a_file(command: str, made: str) -> None:
         assert (caught.value.path, caught.value.reason) == ("a.go", f"`sh -c {command}`: {made}")
     with pytest.raises(FormatError, match=r"^\('a\.go', \"`\./nowhere`: \[Errno 2\] No such file or directory"):
         run_formatter(["./nowhere"], artifact)
+
+
+def test_a_command_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formatters, "MAX_SECONDS", 0.1)
+    with pytest.raises(FormatError, match=r"`sleep 60`: .* timed out after 0\.1 seconds"):
+        run_formatter(["sleep", "60"], Artifact(path="a.go", text="a\n"))
 
 
 def test_a_command_that_fails_is_a_finding(run: Run) -> None:

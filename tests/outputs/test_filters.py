@@ -106,15 +106,16 @@ def test_comments_end_where_they_should(text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "cases"),
     {
-        "snake": ("topic_id", "isr", "invalid_request", "v3_and_below"),
-        "screaming": ("TOPIC_ID", "ISR", "INVALID_REQUEST", "V3_AND_BELOW"),
-        "kebab": ("topic-id", "isr", "invalid-request", "v3-and-below"),
-        "camel": ("topicId", "isr", "invalidRequest", "v3AndBelow"),
-        "pascal": ("TopicId", "Isr", "InvalidRequest", "V3AndBelow"),
+        "snake": ("topic_id", "isr", "invalid_request", "v3_and_below", "topic_sha256sum"),
+        "screaming": ("TOPIC_ID", "ISR", "INVALID_REQUEST", "V3_AND_BELOW", "TOPIC_SHA256SUM"),
+        "kebab": ("topic-id", "isr", "invalid-request", "v3-and-below", "topic-sha256sum"),
+        "camel": ("topicId", "isr", "invalidRequest", "v3AndBelow", "topicSha256sum"),
+        "pascal": ("TopicId", "Isr", "InvalidRequest", "V3AndBelow", "TopicSha256sum"),
     }.items(),
 )
 def test_cases_of_names(name: str, cases: tuple[str, ...]) -> None:
-    assert tuple(map(FILTERS[name], ("TopicId", "ISR", "INVALID_REQUEST", "V3AndBelow"))) == cases
+    names = ("TopicId", "ISR", "INVALID_REQUEST", "V3AndBelow", "TopicSha256sum")
+    assert tuple(map(FILTERS[name], names)) == cases
 
 
 def test_texts_of_definitions_stay_texts(run: Run) -> None:

@@ -109,6 +109,19 @@ def test_versions_of_equal_bytes_keep_their_names() -> None:
     assert len({one.fingerprint for one in message.layouts}) == 1
 
 
+def test_a_layout_has_the_tags_of_its_own_versions() -> None:
+    view = view_of(load([CLOCKWORK], Report()).schema, (), History())
+    (message,) = (one for one in view.messages if one.name == "Escapement")
+    tags = {
+        number: one.tag
+        for layout in message.layouts
+        for number in layout.versions
+        for one in layout.fields
+        if one.name == "Lift"
+    }
+    assert tags == {2: None, 3: None, 4: None, 5: 4}
+
+
 def test_the_view_says_what_the_generated_classes_say() -> None:
     view = view_of(load([CLOCKWORK], Report()).schema, (), History())
     assert [one.name for one in view.messages] == [*PROTOCOL]

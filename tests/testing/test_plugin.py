@@ -16,6 +16,7 @@ import pytest
 
 from kwire.client import BrokerError, Security, connect, parse_address, tls_context
 from kwire.command import main
+from kwire.frames import frame
 from kwire_kafka import PROTOCOL, MetadataRequest, MetadataResponse
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.releases import RELEASES
@@ -146,6 +147,11 @@ def test_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pyt
                 answer = (await client.call(request)).expect(MetadataResponse)
                 found = [(topic.name, topic.error_code, len(topic.partitions)) for topic in answer.topics]
                 assert found == [("a", 0, 1), ("b", 0, 12), ("new", 3, 0)]
+        reader, writer = await asyncio.open_connection("127.0.0.3", port)
+        request = MetadataRequest(topics=[])
+        writer.write(frame(PROTOCOL.encode_request(request, 12, correlation_id=1, client_id="raw")))
+        await reader.readexactly(4)
+        writer.close()
         assert broker.requests == []
 
     options = ["--release", "3.9", "--topic", "a", "--topic", "b:12", "--nodes", "3", "--host", "127.0.0.3"]
@@ -156,6 +162,7 @@ def test_the_options_of_the_command(monkeypatch: pytest.MonkeyPatch, capsys: pyt
         "   1 node 1  Metadata 12  m\\u001be (kwire N)",
         "   2 node 3  ApiVersions 4  - (kwire N)",
         "   2 node 3  Metadata 12  - (kwire N)",
+        "   3 node 1  Metadata 12  raw",
     ]
 
 

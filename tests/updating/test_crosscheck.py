@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from kwirec.versions import VersionRange
 from tools import crosscheck
-from tools.crosscheck import DEFINITIONS, Known, bring, main
+from tools.crosscheck import DEFINITIONS, KNOWN, Known, bring, main
 
 GIT = ("git", "-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "init.defaultBranch=main")
 
@@ -78,6 +80,12 @@ def test_differences_and_missing_repositories_are_told(
         assert printed.out.splitlines()[0] == f"AskRequest {versions}, {path}: an example; right: Kafka"
     assert main(["--repository", str(tmp_path / "none")]) == 2
     assert f"{tmp_path / 'none'} cannot be read" in capsys.readouterr().err
+
+
+def test_a_version_has_one_explanation() -> None:
+    """A comparison ends at the first field with different bytes, so that a second explanation never matches."""
+    explained = Counter((known.message, version) for known in KNOWN for version in VersionRange.parse(known.versions))
+    assert [one for one, times in explained.items() if times > 1] == []
 
 
 def test_definitions_that_cannot_be_read_are_not_compared(

@@ -120,6 +120,7 @@ def cases(random: Random) -> Iterator[Case]:
     yield from (("lz4", whole[:end], None) for end in (0, 4, 7, 10, 19, len(whole) - 1))
     yield from (("lz4", whole[:at] + bytes([by]) + whole[at + 1 :], None) for at, by in ((0, 5), (16, 5), (16, 0)))
     yield "lz4", whole[:11] + b"\xf1abcd\x04\0\x10e" + bytes(4), None
+    yield "lz4", whole[:7] + (6).to_bytes(4, "little") + b"\x41abcd\x04" + bytes(4), None  # half of an offset
     block = b"\6\x0cabcd\5\4"
     yield "snappy", block, b"abcdabcda"[:9]
     yield from (("snappy", one, None) for one in (b"", b"\x80", block[:4], block[:-1], b"\6\x0cabcd\5\5", b"\1\5\0"))
