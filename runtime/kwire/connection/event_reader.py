@@ -219,7 +219,8 @@ class EventReader:
         """Cache a header, because nearly all request headers of a connection differ only in the correlation id."""
         if cls is not None and offset <= HEAD and not header.unknown_tags:
             answer = self._answer(header.api_key, header.api_version, name)
-            known = KnownHeader(data[8:offset], header, offset, cls, name, self._wants(cls, name), answer)
+            # The caller may change the header of the event, so the cache keeps a copy.
+            known = KnownHeader(data[8:offset], header.replace(), offset, cls, name, self._wants(cls, name), answer)
             self._of_others()[data[:4]] = known
             self._keep(data[:4], known)
 

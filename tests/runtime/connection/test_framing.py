@@ -359,7 +359,7 @@ def test_whether_a_body_can_be_read() -> None:
         assert CATALOG.reads_body(event) is False
         event.data = event.data[:-2]
         assert CATALOG.reads_body(event) is False
-    response.version, request.header = 99, request.header.replace(api_version=99)  # connections share headers
+    response.version = request.header.api_version = 99
     assert [CATALOG.reads_body(event) for event in (request, response)] == [None, None]
     response.version, response.request = 2, UNREAD
     assert CATALOG.reads_body(response) is None

@@ -81,6 +81,18 @@ def test_a_header_is_known_from_another_connection(monkeypatch: pytest.MonkeyPat
     assert len(events(second, HEARTBEATS)) == len(events(pickle.loads(pickle.dumps(stored)), HEARTBEATS)) == 8
 
 
+def test_a_header_that_is_changed_is_that_of_its_event_alone() -> None:
+    """Neither the connection nor another one sees the change."""
+    first, second = decoder(), decoder()
+    known_headers.cache_clear()
+    seen = events(first, HEARTBEATS[:1])
+    assert isinstance(seen[0], RequestEvent)
+    seen[0].header.api_version, seen[0].header.client_id = 99, "other"
+    seen += [*events(first, HEARTBEATS[1:3]), *events(second, HEARTBEATS[:1])]
+    asked = [(event.version, event.client_id) for event in seen if isinstance(event, RequestEvent)]
+    assert asked == [(99, "other"), (4, "me"), (4, "me")]
+
+
 def test_the_body_begins_after_the_header() -> None:
     found = events(decoder(), HEARTBEATS)
     messages: list[type[Message]] = [HeartbeatRequest, HeartbeatResponse] * 4
