@@ -25,7 +25,6 @@ from kwirec.merge.join import join
 from kwirec.merge.proof import Proof, grew_by_tags, prove
 from kwirec.merge.writer import definition_text
 from kwirec.validation import validate_before
-from kwirec.validation.rule import Subjects
 from kwirec.validation.types import recursive_struct
 from kwirec.versions import VersionRange
 
@@ -98,9 +97,8 @@ def merge(
 def _load(paths: Iterable[Path], report: Report, *, required: bool = True) -> Schema:
     schema = resolve([parse(source, report) for source in read_sources(paths, report, required=required)], report)
     if not report.has_errors():
-        validate_before("K3", schema, report)  # names become file names
-        for finding in recursive_struct.check(Subjects(schema)):  # their layouts would have no end
-            report.record(recursive_struct.code, finding)
+        # Names become file names, and layouts of recursive structs would have no end.
+        validate_before("K3", schema, report, also=[recursive_struct.code])
     return schema
 
 

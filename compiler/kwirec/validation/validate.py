@@ -6,7 +6,9 @@ only once.
 
 from __future__ import annotations
 
-from kwirec.diagnostics.diagnostic import Report, Severity
+from collections.abc import Collection
+
+from kwirec.diagnostics.diagnostic import Code, Report, Severity
 from kwirec.ir import Schema
 from kwirec.validation import defaults, enums, messages, names, tags, types, versions
 from kwirec.validation.rule import Rule, Subjects
@@ -31,12 +33,14 @@ def validate(schema: Schema, report: Report) -> None:
             report.record(rule.code, finding if is_json else in_krammar(finding))
 
 
-def validate_before(block: str, schema: Schema, report: Report) -> None:
-    """Apply the rules whose numbers precede a block such as ``K7``, and report only their errors. The definitions can
-    be incomplete.
+def validate_before(block: str, schema: Schema, report: Report, *, also: Collection[Code] = ()) -> None:
+    """Apply the rules whose numbers precede a block such as ``K7``, and those in ``also``. Report only their errors.
+    The definitions can be incomplete.
     """
     findings = Report()
     validate(schema, findings)
     for diagnostic in findings.diagnostics:
-        if diagnostic.severity is Severity.ERROR and not diagnostic.code.relaxable and diagnostic.code.number < block:
+        code = diagnostic.code
+        applies = code.number < block or code in also
+        if applies and diagnostic.severity is Severity.ERROR and not code.relaxable:
             report.merge(diagnostic)
