@@ -86,6 +86,11 @@ def _escaped(character: str) -> str:
     return "".join(f"\\u{unit}" for unit in units)
 
 
+def address_text(host: str, port: int) -> str:
+    """Return an address as clients expect it, with brackets around an IPv6 address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def model_name(name: str) -> str:
     """Return a model's attribute name for a codec attribute. Names that pydantic uses get a trailing underscore."""
     return f"{name}_" if name in MODEL_NAMES or name.startswith("model_") else name

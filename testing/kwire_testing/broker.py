@@ -12,13 +12,14 @@ from kwire.records import Record, encode_batch
 from kwire_kafka import PROTOCOL
 from kwire_kafka.errors import ErrorCode
 from kwire_kafka.releases import RELEASES
+from kwire_rules import address_text
 from kwire_testing.call import Call
 from kwire_testing.clock import Clock
 from kwire_testing.cluster import Cluster, Partition, Topic
 from kwire_testing.connection import Connection
 from kwire_testing.control import Handler, Named, Rule, Which
 from kwire_testing.log import read
-from kwire_testing.running import Listeners, Running, Stream, address_text
+from kwire_testing.running import Listeners, Running, Stream
 
 KEPT_REQUESTS = 100_000
 

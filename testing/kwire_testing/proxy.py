@@ -48,7 +48,8 @@ from kwire_kafka import PROTOCOL, ApiVersionsRequest, ApiVersionsResponse, Metad
 from kwire_kafka.api.api_versions import ApiVersion
 from kwire_kafka.api.metadata import MetadataRequestTopic
 from kwire_kafka.errors import ErrorCode
-from kwire_testing.running import Listeners, Running, Stream, address_text
+from kwire_rules import address_text
+from kwire_testing.running import Listeners, Running, Stream
 
 BROKERS = (
     *("ProduceResponse", "FetchResponse", "MetadataResponse", "FindCoordinatorResponse", "DescribeClusterResponse"),

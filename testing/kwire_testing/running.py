@@ -226,8 +226,3 @@ class Running:
             return what()
 
         return asyncio.run_coroutine_threadsafe(run(), self._loop).result()
-
-
-def address_text(host: str, port: int) -> str:
-    """Return an address as clients expect it, with brackets around an IPv6 address."""
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

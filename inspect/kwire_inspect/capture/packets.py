@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from librt.strings import read_i64_be
 
 from kwire.native import close_classes, i64, mypyc_attr
+from kwire_rules import address_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -299,7 +300,7 @@ class Peer:
         return Peer, (self.host, self.port)
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return address_text(self.host, self.port)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from kwire.client.replaced import check_replaced
 from kwire.client.security import Security
 from kwire.connection import ClientConnection, NoCommonVersionError, ResponseEvent, SaslToken, Undecodable
 from kwire.errors import DecodeError, EncodeError, cut
+from kwire_rules import address_text
 
 if TYPE_CHECKING:
     from kwire.client.sasl import Sasl
@@ -100,7 +101,7 @@ class Client:
         timeout: float,
         max_response: int,
     ) -> None:
-        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        self.address = address_text(host, port)
         self.protocol = protocol
         self.api_versions: Any = None
         """The broker's ApiVersionsResponse."""

@@ -11,11 +11,11 @@ from kwire.command.connecting import EXIT_CODES, connecting, talk
 from kwire.command.options import PROTOCOL, Options, epilog, format_option, put, put_json
 from kwire.errors import counted, cut
 from kwire.protocol import registry
-from kwire_rules import printable
+from kwire_rules import address_text, printable
 
 if TYPE_CHECKING:
     from kwire.client import Client
-    from kwire.releases import BrokerAnswer, BrokerFit, Feature, Node
+    from kwire.releases import BrokerAnswer, BrokerFit, Feature
 
 MAX_LINES = 100
 """Maximum number of nodes, and of features, in the text output."""
@@ -94,7 +94,7 @@ def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
     if answer.cluster_id is not None:
         yield f"cluster     {printable(cut(answer.cluster_id))}, controller {answer.controller_id}"
     nodes = [
-        f"{node.id} at {_host(node)}:{node.port}" + (f", rack {node.rack}" if node.rack else "")
+        f"{node.id} at {address_text(node.host, node.port)}" + (f", rack {node.rack}" if node.rack else "")
         for node in answer.nodes
     ]
     yield from _list("nodes", nodes)
@@ -111,11 +111,6 @@ def _text(answer: BrokerAnswer, found: BrokerFit) -> Iterator[str]:
     wide, key, versions, _ = (max(map(len, column)) for column in zip(*rows, strict=True))
     for row in rows:
         yield f"{row[0]:<{wide}}  {row[1]:>{key}}  {row[2]:<{versions}}  {row[3]}".rstrip()
-
-
-def _host(node: Node) -> str:
-    """Return a node's host as written in an address, with brackets around IPv6 addresses."""
-    return f"[{node.host}]" if ":" in node.host else node.host
 
 
 def _list(title: str, items: Sequence[str]) -> Iterator[str]:
