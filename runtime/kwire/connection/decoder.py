@@ -285,8 +285,6 @@ class ConnectionDecoder:
                     splitter.ignore()
         return events
 
-    # The prefix of a frame with missing bytes was seen, because frames are classified by it.
-
     def _on_request(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
             # Tokens may arrive without a handshake [KAFKA-WIRE 9].
@@ -297,6 +295,7 @@ class ConnectionDecoder:
         events: list[Event] = [event]
         if self._closed and frame.missing:
             return events
+        # These bytes were seen even if others are missing, because frames are classified by them.
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
@@ -310,7 +309,7 @@ class ConnectionDecoder:
     def _on_response(self, frame: Frame) -> list[Event]:
         if frame.kind == TOKEN:
             return [sasl_token(frame)]
-        correlation_id = read_i32_be(frame.data, 0)
+        correlation_id = read_i32_be(frame.data, 0)  # seen, as in a request
         if correlation_id not in self._in_flight:
             header = ResponseHeader(correlation_id=correlation_id)
             return [undecodable(frame, f"no request was seen with correlation id {correlation_id}", header=header)]
