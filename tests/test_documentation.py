@@ -265,15 +265,45 @@ LIMITS = {
     "the same per connection": ("kwire_spark.streams.ends.STATE",),
 }
 """How a row of the tables in `docs/security.md` begins, with the constants whose values it states."""
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "minutes": 60}
+KIT = {
+    "fake-broker.md": {
+        r"limited to (\d[\d,]*) partitions": "cluster.MAX_PARTITIONS",
+        r"partitions, (\d[\d,]*) groups": "cluster.MAX_NAMES",
+        r"(\d[\d,]*) members": "groups.members.MAX_MEMBERS",
+        r"(\d[\d,]*) transactional ids": "transactions.MAX_NAMES",
+        r"After (\d+ GiB) of batches": "log.MAX_STORED",
+        r"newest (\d+ MiB)": "cluster.MAX_KEPT",
+        r"(\d[\d,]*) characters per topic": "cluster.MAX_CONFIGS",
+        r"a heartbeat every (\d[\d.]*) s,": "groups.consumer.HEARTBEAT",
+    },
+    "proxy.md": {r"At most (\d+) requests per connection wait": "proxy.MAX_WAITING"},
+}
+"""Pages of the test kit, with what surrounds a limit and the constant of `kwire_testing` whose value it states."""
+
+
+def amounts(text: str) -> list[float]:
+    found = re.findall(rf"(\d[\d,]*(?:\.\d+)?)(?: ({'|'.join(UNITS)}))?", text)
+    return [float(number.replace(",", "")) * UNITS.get(unit, 1) for number, unit in found]
+
+
+def value_of(constant: str) -> object:
+    module, _, name = constant.rpartition(".")
+    return getattr(import_module(module), name)
 
 
 @pytest.mark.parametrize("row", LIMITS)
 def test_limits_are_those_that_the_page_of_security_states(row: str) -> None:
     text = (ROOT / "docs" / "security.md").read_text("utf-8")
     (cell,) = re.findall(rf"^\| {re.escape(row)}.*? \| (.*?) \|", text, re.MULTILINE)
-    units = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "minutes": 60}
-    numbers = re.findall(rf"(\d[\d,]*)(?: ({'|'.join(units)}))?", re.sub("`[^`]*`", "", cell))
-    stated = {int(number.replace(",", "")) * units.get(unit, 1) for number, unit in numbers}
+    stated = amounts(re.sub("`[^`]*`", "", cell))
     for name in LIMITS[row]:
-        module, _, constant = name.rpartition(".")
-        assert getattr(import_module(module), constant) in stated, (name, cell)
+        assert value_of(name) in stated, (name, cell)
+
+
+@pytest.mark.parametrize("name", KIT)
+def test_limits_are_those_that_the_pages_of_the_test_kit_state(name: str) -> None:
+    text = " ".join(page(name).split())
+    for pattern, constant in KIT[name].items():
+        (stated,) = re.findall(pattern, text)
+        assert amounts(stated) == [value_of(f"kwire_testing.{constant}")], pattern

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,30 +15,6 @@ from tests.testing.test_group_talks import both, enter, joining
 from tests.testing.test_log_talks import put, want
 from tests.testing.test_transaction_talks import Producer
 from tests.testing.transcripts import Speaker, transcript
-
-LIMITS = {
-    "fake-broker.md": {
-        r"limited to (\d[\d,]*) partitions": "cluster.MAX_PARTITIONS",
-        r"partitions, (\d[\d,]*) groups": "cluster.MAX_NAMES",
-        r"(\d[\d,]*) members": "groups.members.MAX_MEMBERS",
-        r"(\d[\d,]*) transactional ids": "transactions.MAX_NAMES",
-        r"After (\d+ GiB) of batches": "log.MAX_STORED",
-        r"newest (\d+ MiB)": "cluster.MAX_KEPT",
-        r"(\d[\d,]*) characters per topic": "cluster.MAX_CONFIGS",
-        r"a heartbeat every (\d[\d.]*) s,": "groups.consumer.HEARTBEAT",
-    },
-    "proxy.md": {r"At most (\d+) requests per connection wait": "proxy.MAX_WAITING"},
-}
-
-
-@pytest.mark.parametrize("page", LIMITS)
-def test_limits_are_those_that_the_pages_state(page: str) -> None:
-    text = " ".join((Path(__file__).parents[2] / "docs" / page).read_text("utf-8").split())
-    for pattern, constant in LIMITS[page].items():
-        (stated,) = re.findall(pattern, text)
-        number, _, unit = stated.replace(",", "").partition(" ")
-        module, _, name = f"kwire_testing.{constant}".rpartition(".")
-        assert getattr(import_module(module), name) == float(number) * {"MiB": 1 << 20, "GiB": 1 << 30}.get(unit, 1)
 
 
 def test_limits_that_no_page_states() -> None:
