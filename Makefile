@@ -90,13 +90,16 @@ update-check: $(READY)  ## name the releases that Maven has and the definitions 
 
 ##@ Before you push
 
-test: $(READY)  ## the tests that need nothing but Python and Java, without the longest, in about ten minutes
-	$(PYTEST) -m "not long" $(TESTS)
+test: $(READY)  ## the tests that need nothing but Python and Java, without those that take a second, in about four minutes
+	$(PYTEST) -m "not slow and not long" $(TESTS)
 
-test-long: $(READY)  ## the longest of them
+test-slow: $(READY)  ## those that take a second, without the longest, in about seven minutes
+	$(PYTEST) -m "slow and not long" $(TESTS)
+
+test-long: $(READY)  ## the longest
 	$(PYTEST) -m long $(TESTS)
 
-test-all: test test-long  ## all of them
+test-all: test test-slow test-long  ## all of them
 
 format: $(READY)  ## lay out Python, definitions and pages as make check expects them
 	$(BIN)/black --quiet $(OURS)

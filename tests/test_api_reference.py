@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(kwire.is_native(), reason="native classes have n
 PAGE = Path(__file__).parent.parent / "docs" / "api.md"
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text("utf-8") == page(), "run `make docs`"
 

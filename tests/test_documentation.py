@@ -165,6 +165,7 @@ def test_every_page_names_its_purpose_first_and_is_short() -> None:
             assert len(text.splitlines()) <= 250, path
 
 
+@pytest.mark.slow
 def test_every_link_leads_to_a_file_or_heading() -> None:
     headings = {
         path: {heading.anchor for heading in read_prose(path.read_text()).headings}

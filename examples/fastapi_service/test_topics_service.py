@@ -27,6 +27,7 @@ def test_a_topic_is_created_once(service: TestClient, kafka_broker: FakeBroker) 
     assert list(kafka_broker.records("orders")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partitions", ["3", 1 << 31, None])
 def test_a_wrong_body_reaches_no_broker(service: TestClient, partitions: object) -> None:
     refused = service.post("/topics", json=body(partitions))
@@ -34,6 +35,7 @@ def test_a_wrong_body_reaches_no_broker(service: TestClient, partitions: object)
     assert refused.json()["detail"][0]["loc"] == ["body", "topics", 0, "numPartitions"]
 
 
+@pytest.mark.slow
 def test_the_page_of_the_service_has_the_fields_of_the_message(service: TestClient) -> None:
     schemas = service.get("/openapi.json").json()["components"]["schemas"]
     assert set(schemas["CreateTopicsRequestV7"]["properties"]) == {"topics", "timeoutMs", "validateOnly"}

@@ -68,6 +68,7 @@ def test_bytes_come_back_and_one_large_value_is_not_copied(count: int) -> None:
     assert (records.buffers()[2].address == pa.py_buffer(values[0] or b"").address) is (count == 1)
 
 
+@pytest.mark.slow
 @each_release(*vectors.RELEASES)
 def test_what_kafka_wrote_comes_back(release: str) -> None:
     by_message: dict[str, list[tuple[int, Message]]] = {}

@@ -345,6 +345,7 @@ def test_merge_reports_and_is_repeatable() -> None:
     assert kwirec("merge", "--release", "newest", "defs", "--into", "union").exit_code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [
@@ -418,6 +419,7 @@ TOLD: list[tuple[tuple[str, ...], int, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_commands_say_at_the_end() -> None:
     for arguments, code, told in TOLD:
         result = kwirec(*arguments)
@@ -473,6 +475,7 @@ def test_settings_are_those_of_the_nearest_folder_unless_others_are_named(monkey
     assert kwirec("check", "../../Plain.json", "--config", "nowhere.toml").exit_code == 2
 
 
+@pytest.mark.slow
 def test_a_guide_is_named_after_the_folder_unless_it_has_a_title(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kwirec(*GUIDE[:2], "--out", "one", "--quiet").exit_code == 0
     assert "<h1>Gear protocol</h1>" in Path("one/index.html").read_text()

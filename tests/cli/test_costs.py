@@ -81,6 +81,7 @@ def test_memory_is_in_proportion_to_the_text(
     assert peak(lambda: load([tmp_path / name], Report())) < 190 * len(text)
 
 
+@pytest.mark.slow
 def test_a_long_line_with_many_mistakes_is_not_laid_out_again_for_each(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(MESSAGE % ",".join(["1"] * 100_000))
     report = Report()

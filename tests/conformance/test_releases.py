@@ -46,6 +46,7 @@ def test_a_tag_below_its_versions_that_a_release_does_not_know() -> None:
     assert not has_newer_tag(before, data[:-2])
 
 
+@pytest.mark.slow
 @pytest.mark.releases
 def test_a_conversion_differs_only_by_what_the_definitions_of_the_release_say() -> None:
     """In 2.5 the isolation level could not be dropped; of the session's epoch no definition says so today."""

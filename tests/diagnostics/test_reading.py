@@ -266,6 +266,7 @@ def test_an_archive_with_a_password_is_refused(tmp_path: Path) -> None:
     assert "is encrypted, password required" in refused(path)
 
 
+@pytest.mark.slow
 def test_no_more_is_unpacked_than_the_archive_announces(tmp_path: Path) -> None:
     size = 1 << 26
     liar = archive(tmp_path / "liar.zip", A=" " * size)

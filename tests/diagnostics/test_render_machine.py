@@ -121,6 +121,7 @@ def test_nothing_found_is_nothing_said() -> None:
     assert [render([], format) for format in ("text", "json", "github")] == ["", "", ""]
 
 
+@pytest.mark.slow
 @given(st.text(st.characters(categories=("Cc", "Cf", "Cn", "Co", "Ll", "So", "Zl", "Zs"))))
 @example("\U000e0001")
 @example("\ud800")

@@ -402,6 +402,7 @@ def nodes(draw: st.DrawFn, depth: int = 1) -> list[Node]:
     return drawn
 
 
+@pytest.mark.slow
 @given(nodes(), nodes())
 def test_whatever_differs_is_found_in_its_versions(mine: list[Node], theirs: list[Node]) -> None:
     """Where nothing is said about a version it is the same in both; where bytes differ, more is said than names."""
@@ -417,11 +418,13 @@ def test_whatever_differs_is_found_in_its_versions(mine: list[Node], theirs: lis
             assert list(describe(before.body)) == list(describe(after.body))
 
 
+@pytest.mark.slow
 @given(nodes())
 def test_a_schema_is_no_different_from_itself(drawn: list[Node]) -> None:
     assert compare(schema_of(*drawn), schema_of(*drawn)) == []
 
 
+@pytest.mark.slow
 @given(nodes())
 def test_new_names_are_renames_and_nothing_else(drawn: list[Node]) -> None:
     def renamed(node: Node) -> Node:

@@ -81,6 +81,7 @@ def removals(found: tuple[JudgedChange, ...], kind: MessageKind) -> dict[int | N
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [MessageKind.REQUEST, MessageKind.RESPONSE])
 def test_what_kafka_4_0_removed_is_named_and_nothing_else(kind: MessageKind) -> None:
     found = findings("3.9.1", "4.0.0")
@@ -117,6 +118,7 @@ def test_versions_that_went_without_a_warning_in_the_release_before() -> None:
     assert silent == {"AlterPartitionRequest", "WriteTxnMarkersRequest"}
 
 
+@pytest.mark.slow
 def test_join_group_came_back_in_4_0_1() -> None:
     """KAFKA-19444; Kafka's own checker calls it an error."""
     found = findings("4.0.0", "4.0.1", Level.POLICY)
@@ -127,6 +129,7 @@ def test_join_group_came_back_in_4_0_1() -> None:
     assert {one.severity for one in found} == {Severity.NOTE}
 
 
+@pytest.mark.slow
 def test_a_renamed_api_is_renamed_and_no_new_one() -> None:
     found = findings("4.0.1", "4.1.1", Level.JSON)
     renamed = {one.diagnostic.message for one in found if one.rule.name == "MESSAGE_RENAMED"}
@@ -137,6 +140,7 @@ def test_a_renamed_api_is_renamed_and_no_new_one() -> None:
     assert not [one for one in found if one.rule.name == "API_KEY_REUSED"]
 
 
+@pytest.mark.slow
 def test_early_access_share_versions_went_with_a_warning_only() -> None:
     found = [one for one in findings("4.0.1", "4.1.1") if message(one).api_key in (76, 77, 78, 79)]
     gone = [one for one in found if one.rule.name == "VERSION_MIN_RAISED"]
@@ -162,6 +166,7 @@ def test_trap_47_versions_of_produce_and_fetch_without_a_wire_change() -> None:
 NO_BYTES = (c.FieldRenamed, c.StructRenamed, c.FieldAttributeChanged, c.FieldRemoved, c.FieldTypeChangedSameBytes)
 
 
+@pytest.mark.slow
 @each_pair
 def test_exactly_the_versions_whose_bytes_differ_are_reported(old: str, new: str) -> None:
     """The judge is the layout: it knows neither names nor ranges."""
@@ -178,6 +183,7 @@ def test_exactly_the_versions_whose_bytes_differ_are_reported(old: str, new: str
         assert told.get(message.name, set()) & shared == differ, message.name
 
 
+@pytest.mark.slow
 @each_pair
 def test_every_release_against_the_next_without_an_exception(old: str, new: str) -> None:
     whole = judgement(old, new, Level.POLICY)
@@ -185,12 +191,14 @@ def test_every_release_against_the_next_without_an_exception(old: str, new: str)
     assert render_markdown(whole, side(old), side(new)).count("\n- ") == len(whole.findings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMATS)
 def test_the_largest_diff_in_every_format(form: str) -> None:
     text = render_diff(judgement("4.0.1", "4.1.1", Level.POLICY), side("4.0.1"), side("4.1.1"), form)
     assert "ListConfigResourcesRequest" in text
 
 
+@pytest.mark.slow
 def test_requests_and_responses_stand_together_in_markdown() -> None:
     text = render_markdown(judgement("4.0.0", "4.0.1"), side("4.0.0"), side("4.0.1"))
     assert text.count("### ") == 1

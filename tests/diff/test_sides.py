@@ -274,6 +274,7 @@ def test_a_release_without_a_union_says_what_it_needs(tmp_path: Path) -> None:
         read_sides("release:4.4.0", str(ARCHIVE) + "!4.0.0.jsonl", tmp_path, Report())
 
 
+@pytest.mark.slow
 def test_a_message_of_a_module_that_was_not_published_is_not_removed() -> None:
     old, new = sides("release:4.3.1", "release:4.4.0")
     assert new.unpublished == {"SubscriptionInfoData"}
@@ -281,6 +282,7 @@ def test_a_message_of_a_module_that_was_not_published_is_not_removed() -> None:
     assert left_out(old, new)[0] == "Not compared, because not published with 4.4.0: SubscriptionInfoData"
 
 
+@pytest.mark.slow
 def test_a_path_that_is_not_there_is_reported(tmp_path: Path) -> None:
     report = Report()
     read_sides(str(tmp_path / "nowhere"), str(ARCHIVE) + "!4.0.0.jsonl", UNION, report)
@@ -382,6 +384,7 @@ def test_a_release_has_only_the_fields_of_its_versions() -> None:
     assert "Topics.Partitions.MaxNumOffsets" in mine
 
 
+@pytest.mark.slow
 @pytest.mark.releases
 def test_fields_before_and_after_are_those_of_the_release() -> None:
     """The definitions of the union speak of versions that a release does not have."""
@@ -398,6 +401,7 @@ def test_fields_before_and_after_are_those_of_the_release() -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.releases
 def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:
     old, new = sides("release:2.8.2", "release:3.0.2")
@@ -406,6 +410,7 @@ def test_messages_whose_bytes_the_union_does_not_know_are_left_out() -> None:
     assert new.schema.message("PartitionRecord") is None
 
 
+@pytest.mark.slow
 @pytest.mark.releases
 def test_releases_before_there_were_definitions_have_what_their_brokers_accepted() -> None:
     old, _ = sides("release:0.9.0", "release:2.2.2")

@@ -227,6 +227,7 @@ def test_no_layout_differs(form: str, snapshot: SnapshotAssertion) -> None:
     assert reported([TAGS[0]] * 2, "--layouts", "--format", form) == snapshot
 
 
+@pytest.mark.slow
 @given(st.sampled_from(list(CASES)), st.randoms(use_true_random=False))
 def test_the_order_of_definitions_makes_no_difference(case: str, random: Random) -> None:
     def report(*sides: Iterable[str]) -> str:

@@ -58,6 +58,7 @@ def test_emission_does_not_depend_on_the_order_of_files() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_what_is_emitted_is_what_is_checked_in_before_black_lays_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Formatting must not repair anything: the emitted text has the same tree and the same comments."""
     artifacts: list[Artifact] = []

@@ -33,6 +33,7 @@ def assigned(statements: list[ast.stmt]) -> set[str]:
     return {name.id for name in names if isinstance(name.ctx, ast.Store)}
 
 
+@pytest.mark.slow
 def test_everything_declared_is_assigned(functions: list[tuple[str, ast.FunctionDef]]) -> None:
     for name, function in functions:
         bare = [node for node in function.body if isinstance(node, ast.AnnAssign) and node.value is None]
@@ -42,6 +43,7 @@ def test_everything_declared_is_assigned(functions: list[tuple[str, ast.Function
         assert len(declared) == len(set(declared)), name
 
 
+@pytest.mark.slow
 def test_no_condition_is_tested_twice_running(functions: list[tuple[str, ast.FunctionDef]]) -> None:
     for name, function in functions:
         for node in ast.walk(function):
@@ -52,6 +54,7 @@ def test_no_condition_is_tested_twice_running(functions: list[tuple[str, ast.Fun
                         assert "version" not in test or test != ast.unparse(other.test), f"{name}: {test}"
 
 
+@pytest.mark.slow
 def test_loops_do_not_assign_their_bounds(functions: list[tuple[str, ast.FunctionDef]]) -> None:
     """Python would not mind; compiled, the bound of ``range`` is read again in every turn."""
     for name, function in functions:
@@ -62,6 +65,7 @@ def test_loops_do_not_assign_their_bounds(functions: list[tuple[str, ast.Functio
                 assert bound.id not in assigned(loop.body), f"{name}: {bound.id}"
 
 
+@pytest.mark.slow
 def test_halves_say_their_versions(functions: list[tuple[str, ast.FunctionDef]]) -> None:
     for name, function in functions:
         if not name.endswith("_tags"):

@@ -321,6 +321,7 @@ def free(tmp_path_factory: pytest.TempPathFactory) -> list[Place]:
     ]
 
 
+@pytest.mark.slow
 def test_free_texts_are_few(free: list[Place]) -> None:
     names = {next(key for key in reversed(place) if isinstance(key, str)) for place in free}
     assert names == {"about", "structAbout", "default", "listeners", "enum", "source", "reason", "message"}
@@ -400,6 +401,7 @@ def imported(folder: Path, package: str) -> ModuleType:
 ACCEPTED = [text for text in TEXTS if text.isprintable() or "\ud800" not in text]
 
 
+@pytest.mark.slow
 @each("number", range(len(ACCEPTED)))
 def test_texts_come_out_of_a_package_as_they_went_in(
     number: int, free: list[Place], capsys: pytest.CaptureFixture[str]
@@ -440,6 +442,7 @@ def kwirec(*arguments: str) -> Result:
     return result
 
 
+@pytest.mark.slow
 @each("text", ACCEPTED)
 def test_texts_are_printed_as_texts(text: str, free: list[Place]) -> None:
     written(PROJECT, Path("old"))
@@ -480,6 +483,7 @@ def test_json_of_any_text_is_visible_and_the_same() -> None:
         assert json.loads(json_line({text: text})) == {text: text}
 
 
+@pytest.mark.slow
 def test_formatted_packages_are_the_same(free: list[Place], monkeypatch: pytest.MonkeyPatch) -> None:
     """What the command writes, which black has formatted, with a different text in each place."""
     texts = [text for text in ACCEPTED if text]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from kwirec.versions import runs_by
 SPAN = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(sorted)
 
 
+@pytest.mark.slow
 @given(among=SPAN, live=SPAN)
 def test_condition_selects_exactly_the_live_versions(among: list[int], live: list[int]) -> None:
     versions = list(range(among[0], among[1] + 1))

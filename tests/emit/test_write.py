@@ -177,6 +177,7 @@ def test_check_says_what_differs_and_writes_nothing(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_many_files_are_formatted_in_two_processes_with_the_same_result(tmp_path: Path) -> None:
     many = artifacts(**{f"m{number:02}": f"x={number}" for number in range(20)})
     seen: list[tuple[int, int]] = []
@@ -380,6 +381,7 @@ def full(path: Path) -> None:
     raise OSError(errno.ENOSPC, "No space left on device", str(path))
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_the_tree_stays_or_is_repaired_by_the_next_run(tmp_path: Path) -> None:
     old, new = whole(OLD, tmp_path / "old"), whole(NEW, tmp_path / "new")
     unchanged = 0
@@ -397,6 +399,7 @@ def test_on_a_full_disk_the_tree_stays_or_is_repaired_by_the_next_run(tmp_path: 
     assert unchanged > len(NEW)  # as long as new files are written, not only until the first
 
 
+@pytest.mark.slow
 def test_runs_at_the_same_time_leave_the_tree_of_one(tmp_path: Path) -> None:
     results = [whole(each, tmp_path / str(number)) for number, each in enumerate((OLD, NEW))]
     folder = tmp_path / "acme"

@@ -120,6 +120,7 @@ def test_a_protocol_with_ci(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     )
 
 
+@pytest.mark.slow
 def test_the_models_of_the_service_are_those_that_kwirec_writes() -> None:
     page = " ".join((EXAMPLES / "fastapi_service" / "README.md").read_text().split())
     found = re.search(r"`kwirec (emit pydantic .*?)`", page)

@@ -111,6 +111,7 @@ def test_comments_of_bundles_belong_to_their_lines() -> None:
     }
 
 
+@pytest.mark.slow
 @examples(0.5)
 @given(commented_json())
 def test_no_comment_of_json_is_lost(drawn: tuple[str, int]) -> None:
@@ -118,6 +119,7 @@ def test_no_comment_of_json_is_lost(drawn: tuple[str, int]) -> None:
     assert total(comments_of(read("x.json", text))) == number
 
 
+@pytest.mark.slow
 @examples(0.5)
 @given(commented_krammar())
 def test_no_comment_of_krammar_is_lost(drawn: tuple[str, int]) -> None:
@@ -134,6 +136,7 @@ def test_comments_of_json_survive_krammar(drawn: tuple[str, int]) -> None:
     assert comments_of(before) == comments_of(there) == comments_of(back)
 
 
+@pytest.mark.slow
 @examples(0.5)
 @given(commented_krammar())
 def test_comments_of_krammar_survive_json(drawn: tuple[str, int]) -> None:
@@ -162,6 +165,7 @@ def test_comments_of_version_fields_are_reported(tmp_path: Path) -> None:
     assert found == ["// Its version."]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("many", ["// c\n" * 20_000, "/* c */" * 20_000, '"a": 1, /* c */' * 5_000])
 def test_many_comments_take_linear_time(many: str) -> None:
@@ -169,6 +173,7 @@ def test_many_comments_take_linear_time(many: str) -> None:
     parse(Source("x.json", '{ "name": "A",' + many + ' "type": "data" }'), Report())
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("notation", ["json", "krammar"])
 def test_writing_many_comments_takes_linear_time(notation: str) -> None:

@@ -69,10 +69,12 @@ def union() -> dict[str, str]:
     return {PurePosixPath(source.name).name: source.text for source in sources}
 
 
+@pytest.mark.slow
 def test_the_union_survives_byte_for_byte() -> None:
     assert there_and_back(union()) == union()
 
 
+@pytest.mark.slow
 def test_json_definitions_are_laid_out_in_one_way() -> None:
     assert json_files(all_of(parsed(union()))) == union()
 
@@ -124,6 +126,7 @@ def test_releases_survive_in_a_normal_form(release: str) -> None:
         assert found == expected, name
 
 
+@pytest.mark.slow
 @given(definitions())
 def test_drawn_definitions_survive(definition: dict[str, Any]) -> None:
     (back,) = there_and_back({"Drawn.json": json.dumps(definition)}).values()
@@ -187,6 +190,7 @@ def with_everything(draw: st.DrawFn) -> dict[str, Any]:
     return message | ({"commonStructs": [*common.values()]} if common else {})
 
 
+@pytest.mark.slow
 @examples(0.5)
 @given(with_everything())
 def test_drawn_definitions_with_everything_survive(definition: dict[str, Any]) -> None:

@@ -122,6 +122,7 @@ def krammar_places() -> Iterator[tuple[str, str]]:
             yield f"{number + 1} {comment}⏎{line}", "\n".join([*lines[:number], comment, *lines[number:]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "places"),
     [("Clock.json", JSON, json_places), ("Clock.krm", KRAMMAR, krammar_places)],

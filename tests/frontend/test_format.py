@@ -34,6 +34,7 @@ def formatted(text: str, notation: Notation) -> str:
     return found.text
 
 
+@pytest.mark.slow
 @given(commented_json())
 def test_formatting_json_keeps_the_tree_and_is_done_once(drawn: tuple[str, int]) -> None:
     once = formatted(drawn[0], "json")
@@ -41,6 +42,7 @@ def test_formatting_json_keeps_the_tree_and_is_done_once(drawn: tuple[str, int])
     assert read("x.json", once) == read("x.json", drawn[0])
 
 
+@pytest.mark.slow
 @given(commented_krammar())
 def test_formatting_krammar_keeps_the_tree_and_is_done_once(drawn: tuple[str, int]) -> None:
     once = formatted(drawn[0], "krammar")
@@ -48,6 +50,7 @@ def test_formatting_krammar_keeps_the_tree_and_is_done_once(drawn: tuple[str, in
     assert read("x.krm", once) == read("x.krm", drawn[0])
 
 
+@pytest.mark.slow
 def test_the_union_and_the_sample_are_formatted() -> None:
     report = Report()
     files = format_paths([ROOT / "message_defs" / "kafka", SAMPLE], report)
@@ -270,6 +273,7 @@ def test_damaged_json(text: str) -> None:
     check_any(text, "a.json", "json")
 
 
+@pytest.mark.slow
 @given(mutated_from([KRAMMAR, KRAMMAR_FORMATTED, SAMPLE.read_text()], TOKENS))
 def test_damaged_krammar(text: str) -> None:
     check_any(text, "a.krm", "krammar")

@@ -58,6 +58,7 @@ def mutated_from(draw: Any, definitions: list[str], tokens: list[str]) -> str:
     return text
 
 
+@pytest.mark.slow
 @given(mutated_from(DEFINITIONS, TOKENS), st.sampled_from(["a.json", "a.jsonl"]))
 def test_damaged_definitions(text: str, name: str) -> None:
     document, _, report = read(text, name)
@@ -73,6 +74,7 @@ def test_a_definition_that_breaks_off_is_never_taken_for_whole(text: str, data: 
     assert report.has_errors()
 
 
+@pytest.mark.slow
 def test_numbers_beyond_all_bounds() -> None:
     digits = "9" * 10_000
     for value in (digits, f'"{digits}"', f"1e{digits}", f'"0x{digits}"', f"0.{digits}", "1e999999999"):

@@ -51,6 +51,7 @@ def test_each_attribute_has_a_description() -> None:
     assert all(text.endswith(".") for texts in ABOUT.values() for text in texts.values())
 
 
+@pytest.mark.slow
 def test_all_definitions_are_valid() -> None:
     paths = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.json"))]
     texts = [path.read_text() for path in paths]

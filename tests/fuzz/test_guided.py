@@ -39,6 +39,7 @@ def test_inputs_that_once_broke_a_promise(script: ModuleType, data: str) -> None
     assert script.check(bytes.fromhex(data))
 
 
+@pytest.mark.slow
 def test_broken_promises_are_found() -> None:
     """What the guard is for: other exceptions, endless work and memory."""
     with pytest.raises(Broken, match=r"raised ZeroDivisionError.*; input 00"):

@@ -45,6 +45,7 @@ def recorded(names: dict[int, str]) -> Iterator[tuple[str, int, str]]:
                 yield type(message).__name__.removesuffix("Response"), frame["version"], names[code]
 
 
+@pytest.mark.slow
 def test_each_api_of_kafka_lists_the_errors_that_brokers_were_seen_to_answer(union: Inputs) -> None:
     listed = {
         (api, one.name): (lambda version, one=one: one.versions is None or version in one.versions)
@@ -62,6 +63,7 @@ def test_each_api_of_kafka_lists_the_errors_that_brokers_were_seen_to_answer(uni
     assert missing == []
 
 
+@pytest.mark.slow
 def test_the_errors_of_kafka_belong_to_its_apis_and_their_versions(union: Inputs) -> None:
     valid = {
         one.name.removesuffix("Request"): one.valid for one in union.schema.messages if one.name.endswith("Request")

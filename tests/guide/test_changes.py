@@ -25,6 +25,7 @@ def of(union: Inputs, name: str) -> dict[int, VersionChange]:
     return {change.version: change for change in found}
 
 
+@pytest.mark.slow
 def test_versions_of_fetch(union: Inputs) -> None:
     response = of(union, "FetchResponse")
     assert list(response[0].sentences()) == [("is the first version known", ())]
@@ -38,6 +39,7 @@ def test_versions_of_fetch(union: Inputs) -> None:
     assert response[16].added == ("node_endpoints",)
 
 
+@pytest.mark.slow
 def test_versions_with_the_same_bytes_are_those_with_equal_layouts(union: Inputs) -> None:
     for name, layouts in union.layouts.by_message.items():
         for change in of(union, name).values():

@@ -72,6 +72,7 @@ def test_what_is_no_chapter_is_refused_by_name(tmp_path: Path, name: str, text: 
         read_chapters([folder(tmp_path, **{name: text})])
 
 
+@pytest.mark.slow
 def test_apis_that_never_became_flexible_are_named(union: Inputs) -> None:
     text = (UNION / "guide" / "40-flexible.md").read_text("utf-8")
     classic = {

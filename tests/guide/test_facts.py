@@ -116,6 +116,7 @@ def test_fields_that_chapters_name_have_rows(union: Inputs) -> None:
     assert not [(name, place) for name, place, _ in SINCE if (name, place) not in places]
 
 
+@pytest.mark.slow
 def test_proposals_of_releases_are_of_releases_that_have_a_page(union: Inputs, site: Mapping[str, str]) -> None:
     for release, kips in union.release_kips.items():
         page = site[f"releases/{release}.html"]
@@ -123,6 +124,7 @@ def test_proposals_of_releases_are_of_releases_that_have_a_page(union: Inputs, s
         assert all(f'<h2 id="KIP-{kip}">' in site["kips.html"] for kip in kips), release
 
 
+@pytest.mark.slow
 def test_a_release_has_the_proposals_of_versions_that_became_stable(site: Mapping[str, str]) -> None:
     page = site["releases/4.1.0.html"].partition('id="Proposals"')[2].partition("</ul>")[0]
     assert re.search(r"KIP-932</a> .*>InitializeShareGroupState 0</a>", page)

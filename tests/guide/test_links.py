@@ -54,6 +54,7 @@ def test_reports_of_the_pipeline_link_to_the_same_places() -> None:
     assert here.api("Unknown", [1]) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("folder", "package"), [(CLOCKWORK, "clockwork_wire"), (UNION, "kwire_kafka")])
 def test_the_runtime_knows_the_places_of_all_messages(folder: Path, package: str) -> None:
     protocol = registry(package)

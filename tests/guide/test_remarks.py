@@ -102,6 +102,7 @@ def test_the_union_says_what_it_says(union: Inputs) -> None:
     assert reason.endswith(" (KIP-405).")
 
 
+@pytest.mark.slow
 def test_long_comments_take_linear_time() -> None:
     for text in ("Version 1" + " " * 100_000 + ",", "Version 1" + ", 2" * 50_000, "Version 1. " * 20_000):
         assert 1 in said(f"// {text}")

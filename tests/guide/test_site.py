@@ -193,6 +193,7 @@ def test_releases_that_change_no_api_have_no_page_of_their_own() -> None:
     assert '<a href="2.0.0.html">2.1.0</a>' in site["releases/3.0.0.html"]
 
 
+@pytest.mark.slow
 def test_a_published_site_names_its_addresses_and_its_release(tmp_path: Path) -> None:
     given = ["guide", str(CLOCKWORK), "--out", str(tmp_path), "--quiet", "--release", "1.2"]
     assert CliRunner().invoke(main, given).exit_code == 0
@@ -212,6 +213,7 @@ def test_a_published_site_names_its_addresses_and_its_release(tmp_path: Path) ->
     assert '<link rel="stylesheet" href="https://a.example/guide/assets/page.css">' in missing
 
 
+@pytest.mark.slow
 def test_the_command_writes_checks_and_refuses(tmp_path: Path) -> None:
     out = tmp_path / "site"
 

@@ -209,6 +209,7 @@ def test_bombs_are_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     assert found.request_logs == (f"{path}!/a.log",)
 
 
+@pytest.mark.slow
 def test_headers_do_not_take_the_memory_they_ask_for(tmp_path: Path) -> None:
     header = tarfile.TarInfo("x")
     header.type, header.size = tarfile.XHDTYPE, 300 << 20

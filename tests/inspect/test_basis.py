@@ -388,6 +388,7 @@ UNREAD = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @examples(0.3)
 @given(st.lists(ASKED, max_size=12), st.lists(UNREAD, max_size=12), st.sampled_from([0.0, 50.0, 90.0, 100.0]))
 def test_the_basis_of_any_rows(asked: list[dict[str, Any]], unread: list[dict[str, Any]], least: float) -> None:

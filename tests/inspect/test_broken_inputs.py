@@ -36,6 +36,7 @@ def cut_stream(folder: Path) -> str:
     return "cut.pcap.gz"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [cut_packet, cut_stream])
 def test_a_capture_that_is_cut_off_gives_the_rest_and_says_so(
     broken: Callable[[Path], str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -71,6 +72,7 @@ def test_nothing_of_a_cluster(mode: str, tmp_path: Path, capsys: pytest.CaptureF
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_opened_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -118,6 +118,7 @@ def test_files_cut_off_at_every_byte(tmp_path: Path, told: Told, name: str, snap
     assert "\n".join(runs((str(end), told(data[:end])) for end in range(len(data) + 1))) == snapshot
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FILES][:3])
 def test_files_with_one_wrong_bit(tmp_path: Path, told: Told, name: str, snapshot: SnapshotAssertion) -> None:
     """By byte and bit. It makes no difference how many bytes are read at a time."""

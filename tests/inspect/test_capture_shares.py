@@ -190,6 +190,7 @@ def peak(files: Sequence[str]) -> int:
     return most
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_capture(tmp_path: Path) -> None:
     def written(name: str, turns: int) -> str:
         talk = Conversation([((CLIENT, SERVER)[turn % 2], turn / 100, bytes(1200)) for turn in range(turns)])

@@ -209,6 +209,7 @@ def test_from_a_request_log_to_readiness(tmp_path: Path, capfd: pytest.CaptureFi
     assert creating["evidence"].startswith(log)
 
 
+@pytest.mark.slow
 def test_decode_writes_the_same_tables_each_time(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """From a request log with a line half-written, and the beginning of a capture."""
     given, out = tmp_path / "given", tmp_path / "out"
@@ -393,6 +394,7 @@ def test_a_package_without_error_codes_has_those_of_kafka() -> None:
         assert Run(**given, options={"protocol": package}, min_coverage=0).error_codes is ErrorCode
 
 
+@pytest.mark.slow
 def test_reports_read_no_bodies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[dict[str, str]] = []
     counted = LocalEngine.counted
@@ -478,6 +480,7 @@ COUNTED = {"clients", "problems"}
 OF_EXCHANGES = {"exchanges", "topics", *COUNTED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "expected"),
     [

@@ -138,6 +138,7 @@ def test_a_bomb_takes_little_memory(tmp_path: Path, name: str) -> None:
     assert size == 60_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_may_not_become_a_multiple_of_itself(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch

@@ -693,6 +693,7 @@ def test_a_fragment_that_comes_twice_waits_as_one_packet() -> None:
     assert (lost.reason, lost.packets) == (FRAGMENTS_LOST, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(is_native(), reason="classes in Python cannot inherit from native ones")
 @examples(3)
 @given(st.data())
@@ -722,6 +723,7 @@ def test_any_bytes_in_headers_are_one_thing_each(data: st.DataObject) -> None:
     assert found + others + counted + joined.incomplete == added
 
 
+@pytest.mark.slow
 @examples(2)
 @given(st.lists(st.binary(max_size=80), min_size=1, max_size=8), st.sampled_from(sorted(KNOWN_LINKS)))
 def test_random_packets_raise_nothing_and_none_is_silent(

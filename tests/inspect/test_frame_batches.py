@@ -261,6 +261,7 @@ def test_a_password_without_its_handshake_is_no_client_id(table: Table, complete
     assert sum(row["api"] == "Heartbeat" and row.get("kind", "request") == "request" for row in rows) == 2
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_a_connection_is_bounded_however_many_clients_its_requests_name() -> None:
     first, *_ = pieces([])
     rows = ConnectionRows(first.connection, ConnectionProjection("exchanges"))

@@ -139,6 +139,7 @@ def test_many_connections_take_bounded_memory(tmp_path: Any, monkeypatch: pytest
 TCP = bytes.fromhex("45000028000000004006000001020304050607082384238400000000000000005010000000000000")
 
 
+@pytest.mark.slow
 def test_after_damage_no_block_is_passed_over(tmp_path: Path) -> None:
     """Nor where what is searched at once ends."""
     packet = pack("<IIIIIII", 6, 72, 0, 0, 5, 40, 40) + TCP + pack("<I", 72)

@@ -9,6 +9,7 @@ from datetime import timedelta
 from math import ceil
 from typing import Any, TypeVar
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,6 +100,7 @@ def nulls_first(*cells: Any) -> list[str]:
     return [cell or "" for cell in cells]
 
 
+@pytest.mark.slow
 @examples(0.15)
 @given(exchanges())
 def test_latency(rows: list[Row]) -> None:
@@ -267,6 +269,7 @@ def brokers_in(rows: list[Row]) -> set[Client]:
     return {who for who, keys in apis.items() if who.client_id == "broker-1-fetcher-0" and keys <= {1, 18}}
 
 
+@pytest.mark.slow
 @examples(0.25)
 @given(clients_rows())
 def test_census(rows: list[Row]) -> None:
@@ -408,6 +411,7 @@ def earliest(releases: Iterable[str | None]) -> str | None:
     return min(filter(None, releases), key=[*RELEASES].index, default=None)
 
 
+@pytest.mark.slow
 @examples(0.15)
 @given(clients_rows(), st.sampled_from(["3.9.1", "4.0.0", "4.1.1"]))
 def test_readiness(rows: list[Row], name: str) -> None:
@@ -495,6 +499,7 @@ TARGETS = st.permutations(["3.9.1", "4.0.0", "4.1.1"]).flatmap(
 )
 
 
+@pytest.mark.slow
 @examples(0.15)
 @given(clients_rows(), TARGETS, st.randoms(use_true_random=False))
 def test_several_targets_are_what_each_says_alone(rows: list[Row], names: list[str], random: Any) -> None:
@@ -645,6 +650,7 @@ def most(seen: list[tuple[Client, Row]]) -> int:
     return sum(max(sums[key] for key in sums if key[0] == use) for use in {use for use, _ in sums})
 
 
+@pytest.mark.slow
 @examples(0.15)
 @given(half_known())
 def test_whose_requests_they_are(rows: list[Row]) -> None:
@@ -683,6 +689,7 @@ def test_whose_requests_they_are(rows: list[Row]) -> None:
     assert [sorted(found, key=str) for found in cells] == ([sorted(metrics, key=str)] if metrics else [])
 
 
+@pytest.mark.slow
 @examples(0.15)
 @given(clients_rows(), clients_rows(), st.permutations(["4.0.0", "4.1.1"]))
 def test_what_changed_since_an_earlier_run(before: list[Row], now: list[Row], names: list[str]) -> None:

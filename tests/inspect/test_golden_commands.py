@@ -132,6 +132,7 @@ def write(given: Iterable[Path], out: Path, name: str, *options: str) -> Path:
     return out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REPORTS)
 def test_what_is_printed(
     cluster: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, snapshot: SnapshotAssertion
@@ -236,6 +237,7 @@ def _iso_text(text: str) -> str:
     return datetime.fromisoformat(text).isoformat()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["readiness", "latency"])
 def test_the_order_of_inputs_and_the_number_of_processes_change_nothing(
     cluster: Path, tmp_path: Path, name: str

@@ -328,6 +328,7 @@ def test_a_filter_follows_from_ports() -> None:
     assert filter_for(frozenset(), None) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", interfaces.PROGRAMS)
 def test_packets_arrive_while_the_program_runs_and_what_it_dropped_is_told(
     install: Install, files: Path, monkeypatch: pytest.MonkeyPatch, name: str

@@ -24,6 +24,7 @@ from tests.support.capture_files import packets, recorded, write_pcap
 from tests.support.report_rows import client, clients_of, write_rows
 
 
+@pytest.mark.slow
 def test_what_it_says_of_a_table_that_grows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_refused_client_is_told_once_wherever_it_is(tmp_path: Path, capsys: py
     assert capsys.readouterr().err == "refused by 4.1.1 one: Produce 2\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("beside", ["nothing unread", "much unread", "no problems"])
 def test_its_page_is_that_of_the_command(tmp_path: Path, beside: str) -> None:
     unjudged = client(0, 2, client_id=None, input_kind="server_log", refused=3) | {"version": None}

@@ -151,6 +151,7 @@ def test_splits_of_any_size_give_the_same_rows(damaged: Path, size: int, indexed
     assert len(whole) == 54
 
 
+@pytest.mark.slow
 @examples(0.3)
 @given(data=st.data())
 def test_any_damage_is_survived_alike_in_all_splits(tmp_path: Path, data: st.DataObject) -> None:
@@ -217,6 +218,7 @@ def test_an_index_that_leads_to_a_batch_of_another_segment_is_not_followed(tmp_p
     assert offsets(rows(path, bounds=Bounds(first_offset=118))) == [118, 119, *range(120, 130)]
 
 
+@pytest.mark.slow
 def test_an_index_takes_no_more_memory_than_its_limit(tmp_path: Path) -> None:
     """A file of zeros takes no room in a folder or an archive, however large it is."""
     path = segment(tmp_path, *BATCHES)
@@ -336,6 +338,7 @@ def test_append_time_is_that_of_the_batch(tmp_path: Path) -> None:
     assert {row["timestamp_type"] for row in found} == {"append"}
 
 
+@pytest.mark.slow
 def test_large_batches_come_in_parts(tmp_path: Path) -> None:
     path = segment(tmp_path, batch_at(0, 30_000), batch_at(30_000, 10))
     assert offsets(rows(path)) == list(range(30_010))

@@ -83,6 +83,7 @@ def test_metrics_alone_refuse_by_software(tmp_path: Path) -> None:
     assert {row["software"] for row in refused} == {None, "legacy-app 1.2.3"}
 
 
+@pytest.mark.slow
 def test_beside_a_capture_nobody_counts_twice(tmp_path: Path) -> None:
     code, alone = readiness(tmp_path / "alone", SAMPLE / "traffic.pcap.gz")
     assert code == 1
@@ -128,6 +129,7 @@ def test_whose_requests_metrics_count(counted: str | None, seen: str | None, use
     assert len([use for use in uses_of(named) if use.api_key == 0]) == (1 if known else 2)
 
 
+@pytest.mark.slow
 def test_a_report_on_metrics_is_none_itself(tmp_path: Path) -> None:
     broken = made(tmp_path, "kafka_log_size 1")
     code, first = readiness(tmp_path / "out", SAMPLE / "exporter.prom", broken)
@@ -137,6 +139,7 @@ def test_a_report_on_metrics_is_none_itself(tmp_path: Path) -> None:
     assert (code, again["tables"]["refused"]) == (1, first["tables"]["refused"])
 
 
+@pytest.mark.slow
 def test_tables_keep_what_metrics_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     inputs = [str(SAMPLE / "traffic.pcap.gz"), str(SAMPLE / "exporter.prom")]
     assert run(["tables", "-q", "--out", str(tmp_path / "tables"), *inputs]) == 0

@@ -52,6 +52,7 @@ def upload(store: Store, folder: Path, prefix: str) -> None:
             store.put(f"{prefix}/{file.relative_to(folder)}", file.read_bytes())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["clients", "census", "offsets", "tables"])
 def test_a_folder_of_a_store_gives_the_same_tables(tmp_path: Path, store: Store, command: str) -> None:
     (tmp_path / "given").mkdir()
@@ -142,6 +143,7 @@ def test_parts_of_an_object_are_requested_alone(store: Store) -> None:
     assert find(["s3://bucket/a.tar"]).captures == ("s3://bucket/a.tar!/a.pcap",)
 
 
+@pytest.mark.slow
 def test_segments_and_logs_are_cut_into_splits(tmp_path: Path, store: Store) -> None:
     left_behind(tmp_path)
     upload(store, tmp_path, "bucket")
@@ -309,6 +311,7 @@ def test_the_memory_of_a_listing_is_limited(
             stores._ended(listing, "s3://bucket")
 
 
+@pytest.mark.slow
 def test_a_store_that_does_not_answer(monkeypatch: pytest.MonkeyPatch, store: Store) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
     with pytest.raises(OptionError, match=r"^s3://bucket/a: the store cannot be reached: Could(n't| not) connect"):

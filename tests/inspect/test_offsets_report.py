@@ -345,6 +345,7 @@ def unique(**facts: Any) -> st.SearchStrategy[list[dict[str, Any]]]:
     return st.lists(st.fixed_dictionaries(facts), max_size=8, unique_by=lambda row: row[first])
 
 
+@pytest.mark.slow
 @examples(0.2)
 @given(
     unique(key=PAIRS, offset=st.integers(0, 3), committed=st.sampled_from(LATER)),

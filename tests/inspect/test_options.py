@@ -158,6 +158,7 @@ def test_a_uri_of_a_file_is_its_path(folder: Path, prefix: str) -> None:
     assert files(folder, path=f"{prefix}{folder}/a.pcap") == ["a.pcap"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -167,6 +167,7 @@ def test_no_text_changes_what_a_page_is_made_of(text: str) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.text() | st.integers() | st.none(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)

@@ -72,6 +72,7 @@ def moment(milliseconds: int) -> str:
     return datetime.fromtimestamp((TIMES + milliseconds) / 1000, UTC).isoformat(timespec="milliseconds")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

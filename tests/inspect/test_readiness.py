@@ -68,6 +68,7 @@ def test_a_version_is_judged_by_what_the_release_accepts(target: str, api_key: i
     assert judge(api_key, version, RELEASES[target]).state == state
 
 
+@pytest.mark.slow
 def test_no_version_that_a_release_accepts_is_refused_and_none_that_it_dropped_is_not() -> None:
     for name, release in RELEASES.items():
         for key, api in RELEASES["3.9.1"].apis.items():
@@ -549,6 +550,7 @@ def test_only_what_metrics_alone_saw_is_said_to_be_known_by_software_alone(
     assert str(reason).endswith(" (from metrics, by software only)") == noted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("most", "more"), [(4, 0), (3, 1)])
 def test_of_too_many_rows_those_that_are_accepted_are_left_out(
     monkeypatch: pytest.MonkeyPatch, most: int, more: int

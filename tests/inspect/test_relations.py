@@ -185,6 +185,7 @@ def test_a_table_is_dropped_with_its_object() -> None:
     assert database.connection.execute("SHOW TABLES").fetchall() == [(kept.name,)]
 
 
+@pytest.mark.slow
 def test_what_does_not_fit_into_memory_is_in_a_private_folder_that_is_removed() -> None:
     database = Database()
     folder = Path(database.connection.execute("SELECT current_setting('temp_directory')").fetchall()[0][0])

@@ -44,6 +44,7 @@ def test_pages_link_to_the_guide(log: Path, tmp_path: Path, name: str) -> None:
     assert 'href="../site/api/' in (tmp_path / f"{name}.html").read_text()
 
 
+@pytest.mark.slow
 def test_readiness_of_several_targets_by_owner_and_since_an_earlier_run(
     log: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -146,6 +146,7 @@ def test_a_list_of_files_that_is_a_device_is_not_read(tmp_path: Path) -> None:
         write_report(report(), tmp_path)
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_files_stay_whole_and_the_next_run_completes_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -225,6 +225,7 @@ def test_facts_that_few_lines_have(monkeypatch: pytest.MonkeyPatch, quick: bool)
     assert (other["server_host"], other["client_host"]) == ("::1", "::2")
 
 
+@pytest.mark.slow
 @examples(2)
 @given(logged())
 def test_the_quick_way_gives_what_the_thorough_one_does_of_any_line(line: bytes) -> None:
@@ -300,6 +301,7 @@ def test_text_has_no_bytes_and_says_why(tmp_path: Path) -> None:
     assert "as text" in row["reason"]
 
 
+@pytest.mark.slow
 @examples(0.2)
 @given(st.sampled_from(["2.7.2", "4.1.1"]), st.integers(500, 100_000))
 def test_splits_of_any_size_give_the_same_rows(tmp_path: Path, release: str, size: int) -> None:

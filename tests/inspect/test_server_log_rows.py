@@ -103,6 +103,7 @@ def test_each_refusal_is_one_row(release: str) -> None:
     assert [row["client_host"] for row in found] == ["127.0.0.1"] * len(found)
 
 
+@pytest.mark.slow
 @examples(0.25)
 @given(st.integers(300, 20_000), st.integers(100, 5_000))
 def test_splits_of_any_size_give_the_same_rows(

@@ -81,6 +81,7 @@ def test_it_gives_the_same_tables_as_a_file(
     assert told[0] == told[1]
 
 
+@pytest.mark.slow
 def test_several_tables_are_read_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: Piped) -> None:
     monkeypatch.setattr("kwire_inspect.storage.places.PEEK", 1000)  # fewer bytes than there are
     piped(CAPTURE)
@@ -215,6 +216,7 @@ def test_ctrl_c_is_as_before_if_nothing_is_piped_or_another_thread_reads() -> No
     assert told.getvalue() == "interrupted: reporting what was captured. Interrupt again to stop\n"
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_interrupted_with_this_process_is_read_to_its_end(tmp_path: Path) -> None:
     """As by Ctrl-C, which the terminal sends to both: the writer writes what it has, and ends."""
     half = len(CAPTURE) // 2

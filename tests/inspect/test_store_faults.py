@@ -64,6 +64,7 @@ def stops(name: str, status: int, code: str, after: int = 6) -> Callable[[Reques
     return fault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "code", "told"),
     [
@@ -101,6 +102,7 @@ def test_a_listing_that_ends_in_the_middle_is_one_line(store: Store, monkeypatch
         find(["s3://bucket"])
 
 
+@pytest.mark.slow
 def test_an_archive_for_which_the_disk_has_no_room(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     made = BytesIO()
     with tarfile.open(fileobj=made, mode="w") as packed:

@@ -75,6 +75,7 @@ def test_a_report_on_the_tables_is_that_on_their_inputs(call: Call, inputs: Path
     assert call("clients", tmp_path / "decoded")[0] == 0
 
 
+@pytest.mark.slow
 def test_every_report_leaves_a_table_for_others(call: Call, inputs: Path, tmp_path: Path) -> None:
     first = call("readiness", inputs, out="first")
     (tmp_path / "first").rename(tmp_path / "of monday")
@@ -118,6 +119,7 @@ def test_clients_that_were_partly_counted_by_an_older_kwire_are_no_all_clear(cal
     assert call("readiness", tmp_path / "kept")[0] == 4
 
 
+@pytest.mark.slow
 def test_clients_without_the_problems_beside_them_are_no_all_clear(call: Call, tmp_path: Path) -> None:
     table = written(tmp_path, "clients", some(client()))
     assert call("readiness", table)[0] == 0
@@ -125,6 +127,7 @@ def test_clients_without_the_problems_beside_them_are_no_all_clear(call: Call, t
     assert call("readiness", table)[0] == 4
 
 
+@pytest.mark.slow
 def test_a_report_next_to_the_tables_that_it_reads_leaves_them_alone(
     call: Call, inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,6 +182,7 @@ def test_tables_of_several_days_are_added_up(call: Call, tmp_path: Path) -> None
     assert "Based on captures of monday; captures of tuesday: 6 requests on 4 connections" in told
 
 
+@pytest.mark.slow
 def test_tables_of_other_runs_are_not_put_together(call: Call, inputs: Path, tmp_path: Path) -> None:
     call("tables", inputs, out="tables")
     assert "Requests over time" in call("census", tmp_path / "tables", out="out")[2]
@@ -186,6 +190,7 @@ def test_tables_of_other_runs_are_not_put_together(call: Call, inputs: Path, tmp
     assert "Requests over time" not in call("census", tmp_path / "tables", out="other")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("complete", [False, True])
 def test_a_second_table_is_read_if_all_runs_have_it(call: Call, tmp_path: Path, complete: bool) -> None:
     for day in ("monday", "tuesday"):
@@ -281,6 +286,7 @@ def test_values_that_no_table_has_are_named(call: Call, tmp_path: Path, name: st
     assert f"not a table that kwire wrote: {name} " in told
 
 
+@pytest.mark.slow
 def test_a_marker_says_what_was_skipped(call: Call, tmp_path: Path) -> None:
     origin = Origin("2 captures", (("a\x1b[31m.pcap", "empty file"),))
     table = written(tmp_path, "clients", some(client()), origin)

@@ -195,6 +195,7 @@ def test_large_rows_are_written_a_few_at_a_time(tmp_path: Path) -> None:
     assert parquet.ParquetFile(file).num_row_groups == 4
 
 
+@pytest.mark.slow
 def test_few_rows_at_a_time_become_one_row_group(tmp_path: Path) -> None:
     """A writer keeps the places of all row groups in memory: those of millions of records took a gigabyte."""
     numbers = [pa.record_batch([[number]], schema=NUMBERS) for number in range(100)]

@@ -52,6 +52,7 @@ def test_a_broker_is_asked_with_a_login(tmp_path: Path) -> None:
             find_target(broker.address)
 
 
+@pytest.mark.slow
 def test_a_login_in_clear_text_is_told_before_it_is_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As ``kwire broker`` does: not of a release, nor of this machine."""
     config = tmp_path / "client.properties"
@@ -76,6 +77,7 @@ def test_a_saved_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert find_target(str(saved)) == asked
 
 
+@pytest.mark.slow
 def test_two_saved_answers_of_one_name(tmp_path: Path) -> None:
     files: list[str] = []
     for number in (1, 1, 2):
@@ -183,6 +185,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None]]:
     return found
 
 
+@pytest.mark.slow
 def test_brokers_are_asked_with_the_configuration_and_nothing_else_is(
     asked: list[tuple[str, str | None]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

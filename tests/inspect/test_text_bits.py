@@ -100,6 +100,7 @@ def told_of_each(read: Callable[[str, bytes], Rows], name: str, damaged: Callabl
     return "\n".join(line for line in runs(outcomes) if not line.endswith(": "))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_without_one_of_its_bytes(
     read: Callable[[str, bytes], Rows], name: str, snapshot: SnapshotAssertion
@@ -111,6 +112,7 @@ def test_a_text_without_one_of_its_bytes(
     assert told_of_each(read, name, lambda text, at: text[:at] + text[at + 1 :]) == snapshot
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_text_cut_off_at_every_byte(
     read: Callable[[str, bytes], Rows], name: str, snapshot: SnapshotAssertion

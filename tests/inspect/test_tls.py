@@ -528,6 +528,7 @@ def test_what_waits_is_bounded(path: Path, keys: Path, pem: Path, monkeypatch: p
         assert len(said) >= len(SAID[0]) + len(SAID[1])
 
 
+@pytest.mark.slow
 @examples(1)
 @given(st.lists(st.tuples(st.integers(0, 60_000), st.binary(min_size=1, max_size=20)), max_size=5), st.booleans())
 def test_no_bytes_whatsoever_raise(
@@ -673,6 +674,7 @@ def test_without_the_library_captures_are_read_and_say_so(
         reported(path, keyLog=str(keys))
 
 
+@pytest.mark.slow
 def test_the_command_decrypts(
     path: Path, keys: Path, pem: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -694,6 +696,7 @@ def test_the_command_decrypts(
     assert "has no secrets" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_live_page_has_the_encrypted_connections(path: Path, keys: Path, pem: Path, tmp_path: Path) -> None:
     (hidden,) = made = [Tls.make(pem, keys).through(talks()[0])]
     written(path, [*talks()[1:], *made])
@@ -706,6 +709,7 @@ def test_the_live_page_has_the_encrypted_connections(path: Path, keys: Path, pem
     assert line == f'"10.0.0.1",9092,"{TLS}",{size}'
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
 def test_keys_may_be_updated(path: Path, keys: Path, pem: Path) -> None:
     """As OpenSSL's own client does it at the letters k and K, K asking the other end for the same."""

@@ -116,6 +116,7 @@ def test_a_connection_may_be_stored_between_any_packets_and_its_keys_are_not(
     assert stream.end() == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="there is no openssl here")
 def test_keys_that_were_updated_follow_again_from_the_key_log(tmp_path: Path, keys: Path, pem: Path) -> None:
     said = Recorder(pem, keys).talk([b"first\n", b"k\n", b"second\n", b"K\n", b"third\n"])
@@ -327,6 +328,7 @@ def heard(given: list[Piece], known: KeyLog, *, store: bool) -> list[tuple[str, 
     return [(piece.kind, piece.direction, piece.data, piece.size) for piece in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("store", [False, True], ids=["at once", "stored after each record"])
 @pytest.mark.parametrize("client", [CLIENT, SERVER])
 @pytest.mark.parametrize("run", [1, 3])
@@ -344,6 +346,7 @@ def test_whichever_records_are_lost_the_others_are_read(client: Direction, store
         assert heard(pieces(given), known, store=store) == [*wanted, ("closed", CLIENT, b"", 0)], first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("client", [CLIENT, SERVER])
 def test_a_connection_may_be_stored_within_records(client: Direction) -> None:
     """Whichever bytes are lost: the record that they belong to is missing, and all others are there."""

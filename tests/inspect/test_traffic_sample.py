@@ -43,6 +43,7 @@ def test_who_was_refused() -> None:
     assert [sample(release).refused for release in RELEASES] == [set(), OLD | JOINS, OLD]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", ["traffic.pcap", "kafka-request.log"])
 def test_readiness_names_who_was_refused(source: str) -> None:
     """From what the clients said to 3.9.1, before the upgrade."""
@@ -51,6 +52,7 @@ def test_readiness_names_who_was_refused(source: str) -> None:
     assert named(before, "4.1.1") == sample("4.1.1").refused
 
 
+@pytest.mark.slow
 def test_clients_of_capture_and_logs_agree() -> None:
     """Who said what to 4.0.0: a request is in the request log, or the server log says that it was refused.
 
@@ -69,6 +71,7 @@ def test_clients_of_capture_and_logs_agree() -> None:
     assert requests["server_log"]["JoinGroup", 1] > 1
 
 
+@pytest.mark.slow
 def test_what_sarama_sent_after_a_refusal_was_not_refused() -> None:
     """It had sent Metadata 2 before it noticed that the broker had closed the connection at Produce 2."""
     run = sample(LATER)

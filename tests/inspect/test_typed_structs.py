@@ -130,6 +130,7 @@ def test_what_cannot_be_decoded_has_a_reason_and_leaves_the_rest_alone(broken: d
     assert (good["request"]["group_id"], last["request"]["group_id"]) == ("g1", "g2")
 
 
+@pytest.mark.slow
 @examples(0.4)
 @given(st.lists(st.tuples(BYTES, BYTES, st.integers(-2, 9))))
 def test_no_bytes_raise(rows: list[tuple[bytes | None, bytes | None, int]]) -> None:

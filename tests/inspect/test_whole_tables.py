@@ -224,6 +224,7 @@ def test_columns_alone_and_in_another_order(inputs: dict[str, list[Path]], name:
         assert rows_of(name, files, pa.schema([field])) == [{field.name: row[field.name]} for row in whole]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", ["1", "100", "1000"])
 @pytest.mark.parametrize("name", ["logged", "refusals", "records"])
 def test_files_in_parts_of_any_size(inputs: dict[str, list[Path]], name: str, size: str) -> None:
@@ -271,6 +272,7 @@ def _stored(value: Any) -> Any:
     return value if not isinstance(value, datetime) else (value - START) // timedelta(microseconds=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_conditions_leave_out_only_what_they_exclude(inputs: dict[str, list[Path]], name: str) -> None:
     whole = rows_of(name, inputs[name])
@@ -331,6 +333,7 @@ def everything(folder: Path) -> Written:
         return written(patch, folder, "out", "--raw", "--topics", "*")
 
 
+@pytest.mark.slow
 def test_tables_as_the_command_writes_them(folder: Path, everything: Written, snapshot: SnapshotAssertion) -> None:
     """Frames, exchanges and so on are the rows of the readers; the tables that are made of these are listed."""
     files = {name: [*folder.glob(f"in/{pattern}")] for name, pattern in PATTERNS.items()}
@@ -351,6 +354,7 @@ PATTERNS = {
 }
 
 
+@pytest.mark.slow
 def test_tables_without_bytes_and_of_internal_topics_alone(
     folder: Path, everything: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 SCRIPT = r"""
 import sys, types
 import kwire_rules
@@ -40,6 +42,7 @@ print(kwire.arrow.schema.SCALARS["float32"], "float32" in kwire.models.kinds.KIN
 """
 
 
+@pytest.mark.slow
 def test_a_row_of_the_table_is_a_number_everywhere() -> None:
     done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True)
     assert done.stdout.splitlines() == [

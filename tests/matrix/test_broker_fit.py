@@ -64,6 +64,7 @@ def test_unstable_versions_and_plugins_do_not_make_another_release() -> None:
     assert row(answer, GET_TELEMETRY).more == ()
 
 
+@pytest.mark.slow
 def test_what_a_broker_lacks_and_has_more() -> None:
     release = RELEASES["3.9.1"]
     answer = answer_of(release, "broker", Fetch=range(2, 20), Metadata=None)

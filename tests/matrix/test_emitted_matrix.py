@@ -27,6 +27,7 @@ KAFKA = Path(__file__).parents[2] / "message_defs" / "kafka"
 EMITTED = Path(str(kwire_kafka.__file__)).parent
 
 
+@pytest.mark.slow
 def test_everything_emitted_for_the_small_protocol(clockwork_folder: Path, snapshot: SnapshotAssertion) -> None:
     found = [clockwork_folder / "releases.py", clockwork_folder / "compat.py", clockwork_folder / "compat.json"]
     for path in [*found, *sorted((clockwork_folder / "matrix").rglob("*.md"))]:

@@ -144,6 +144,7 @@ def test_status_of_what_is_unstable() -> None:
     assert RELEASES["4.1.1"].api("StreamsGroupHeartbeat").status(0) == "unstable"
 
 
+@pytest.mark.slow
 def test_tagged_fields_carry_the_release_that_brought_them() -> None:
     found = [(r.name, t.message, t.field, t.tag) for r in RELEASES.values() for t in r.tagged]
     assert ("3.4.0", "ApiVersionsResponse", "zk_migration_ready", 3) in found
@@ -267,6 +268,7 @@ def test_wrong_sides_are_told() -> None:
 RANGES = st.tuples(st.integers(0, 20), st.integers(0, 20)).map(lambda pair: range(min(pair), max(pair) + 1))
 
 
+@pytest.mark.slow
 @given(client=RANGES, release=st.sampled_from(NAMES))
 def test_the_version_is_the_highest_that_both_take(client: range, release: str) -> None:
     for key, api in RELEASES[release].apis.items():
@@ -276,6 +278,7 @@ def test_the_version_is_the_highest_that_both_take(client: range, release: str) 
         assert (choice.reason == "") == bool(common)
 
 
+@pytest.mark.slow
 def test_the_emitted_tables_say_what_negotiate_says() -> None:
     """The compiler fills the matrix on its own; both must agree for every pair of releases."""
     compared = 0

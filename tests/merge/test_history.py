@@ -48,6 +48,7 @@ def written_and_read(history: History) -> History:
         return read_history(Path(folder))
 
 
+@pytest.mark.slow
 @given(histories())
 def test_layouts_read_as_they_were_written(history: History) -> None:
     again = written_and_read(history)
@@ -55,6 +56,7 @@ def test_layouts_read_as_they_were_written(history: History) -> None:
     assert again.merged == history.merged
 
 
+@pytest.mark.slow
 @given(histories(), st.sampled_from(RELEASES))
 def test_a_release_that_is_forgotten_leaves_no_trace(history: History, release: str) -> None:
     left = [other for other in history.merged if other != release]

@@ -47,6 +47,7 @@ def some_releases(number: int) -> list[str]:
     return [*one_in(number, older), newest]
 
 
+@pytest.mark.slow
 def test_every_release_reads_and_resolves_without_a_finding() -> None:
     found = {release: len(kafka_releases.schema(release).messages) for release in some_releases(7)}
     assert found["2.2.0"] == 90

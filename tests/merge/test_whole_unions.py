@@ -108,6 +108,7 @@ def test_the_whole_union(union: Union, snapshot: SnapshotAssertion) -> None:
     assert shown(union) == snapshot
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["2031", "3210", "1302", "0321", "2013"])
 def test_the_union_is_the_same_in_any_order(new_union: Callable[[str], Union], order: str) -> None:
     """Merging a release again makes no difference either."""
@@ -120,6 +121,7 @@ def test_the_union_is_the_same_in_any_order(new_union: Callable[[str], Union], o
     assert shown(other) == shown(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "numbers", [("0.9.0.1", "0.10.0.0", "0.11.0.2", "1.0.0"), ("2.8.2", "3.9.1", "3.10.0", "10.0.0")]
 )

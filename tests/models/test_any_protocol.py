@@ -53,6 +53,7 @@ def test_emission_is_the_same_each_time_and_only_formatted_by_black() -> None:
         assert ast.dump(ast.parse(artifact.text)) == ast.dump(ast.parse(format_text(artifact)))
 
 
+@pytest.mark.slow
 def test_a_protocol_with_every_feature() -> None:
     judged = 0
     for name in clockwork_wire.MODULES:
@@ -90,6 +91,7 @@ def test_names_that_models_need_themselves(packages: Path, tmp_path: Path) -> No
     assert model(**{name: getattr(value, name) for name in model.model_fields}) == value
 
 
+@pytest.mark.slow
 def test_a_field_is_demanded_until_it_is_tagged(packages: Path, tmp_path: Path) -> None:
     late = {"name": "Late", "type": "int8", "versions": "0+", "tag": 0, "taggedVersions": "1+", "about": "One."}
     definition = {"type": "data", "name": "Turned", "validVersions": "0-1", "flexibleVersions": "0+", "about": "All."}

@@ -97,6 +97,7 @@ def assert_same(cls: type[Message], module: ModuleType, chosen: Random, models: 
     return len(versions)
 
 
+@pytest.mark.slow
 def test_models_with_every_feature_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
     found = {
         name: assert_same(clockwork_wire.PROTOCOL[name], module, Random(name), CLOCK_MODELS)
@@ -121,6 +122,7 @@ def test_all_models_agree_with_those_made_at_run_time(tmp_path: Path) -> None:
     assert {name: len(message_class(name).VALID_VERSIONS) for name in NAMES} == found
 
 
+@pytest.mark.slow
 def test_a_model_is_of_one_version_and_can_be_pickled(tmp_path: Path) -> None:
     module = dict(emitted(tmp_path, "FetchRequest:13"))["FetchRequest"]
     model: type[ModelOf[FetchRequest]] = module.FetchRequestV13

@@ -269,6 +269,7 @@ def test_json_of_models_is_read() -> None:
     assert nested(FetchResponse.from_json(printed, 12)) == nested(model.to_codec())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("with_records", [False, True])
 @each_release(*vectors.RELEASES)
 def test_messages_are_written_as_models_write_them(release: str, with_records: bool) -> None:

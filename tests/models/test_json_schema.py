@@ -72,6 +72,7 @@ def test_changes_are_of_both_kinds() -> None:
     assert [accepts(model, other) for other in changed(value)] == verdicts
 
 
+@pytest.mark.slow
 def test_schemas_are_schemas() -> None:
     for name in ("ProduceRequest", "AlterClientQuotasRequest", "VoteRequest"):
         for cls, version in pairs([name]):
@@ -156,6 +157,7 @@ def test_names_of_former_releases_are_deprecated() -> None:
     assert properties["recordSetSizeInBytes"] == size | {"deprecated": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ProduceRequest", "FetchRequest", "AlterClientQuotasRequest"])
 def test_schemas_of_output_and_by_attribute_are_the_same(name: str) -> None:
     """Web frameworks ask for that of output; JSON has Kafka's names whatever ``by_alias`` says."""

@@ -60,6 +60,7 @@ def order(json: Any) -> Any:
     return repr(json)
 
 
+@pytest.mark.slow
 @each_release(*vectors.RELEASES)
 def test_models_read_what_kafka_prints(release: str) -> None:
     """Java's JSON, by the names of its release, is the model of Java's bytes but for records and unknown tags."""

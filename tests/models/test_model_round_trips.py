@@ -68,6 +68,7 @@ def test_drawn_values(name: str) -> None:
     examples(0.03)(given(every_version)(assert_round_trips))()
 
 
+@pytest.mark.slow
 def test_models_refuse_the_codec_objects_that_cannot_be_encoded() -> None:
     """Read in the newest version, written in an older one: what may be lost and what may not is the same for both."""
     verdicts: list[bool] = []
@@ -88,6 +89,7 @@ def test_models_refuse_the_codec_objects_that_cannot_be_encoded() -> None:
     assert verdicts.count(False) > 50
 
 
+@pytest.mark.slow
 def test_copies_and_pickles_keep_everything() -> None:
     for name in ("FetchRequest", "ProduceRequest", "ConsumerGroupMemberMetadataValue"):
         for cls, version in pairs([name]):

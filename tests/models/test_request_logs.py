@@ -95,6 +95,7 @@ def test_every_line_is_taken_apart_without_a_rest(release: str) -> None:
     assert any(line.software_name != "unknown" for line in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_bodies_are_models_of_exactly_their_version(release: str) -> None:
     for line in lines(release):
@@ -125,6 +126,7 @@ def renamed(body: Any, printed: Any) -> Iterator[tuple[str, str]]:
         assert repr(body) == repr(printed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_bodies_become_bytes_and_come_back(release: str) -> None:
     """Unless the broker left the records out."""

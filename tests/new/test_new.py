@@ -58,6 +58,7 @@ def test_new_templates_pass_their_test() -> None:
     assert "1 passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_new_templates_escape_what_definitions_say() -> None:
     assert kwirec("new", "pages", "--templates").exit_code == 0
     field = {"name": "A", "type": "int8", "versions": "0", "about": "*b* | c"}

@@ -177,6 +177,7 @@ def test_the_action_checks_compares_and_comments(clone: Path) -> None:
     assert not (runner / "asked").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["command", "paths", "base", "level", "package", "out"])
 def test_no_input_of_the_action_is_run(clone: Path, name: str) -> None:
     hostile = "$(touch pwned); `touch pwned`; --config=/dev/null'\"; touch pwned; "

@@ -83,6 +83,7 @@ def test_names_of_a_unit_are_suggested(run: Run) -> None:
     assert "did you mean `message`?" in found.text
 
 
+@pytest.mark.slow
 def test_a_file_with_a_wrong_path_is_not_written(run: Run, tmp_path: Path) -> None:
     found = run({"emit.toml": '[[output]]\ntemplate = "a.jinja"\npath = "../a"\n', "a.jinja": "x"})
     assert (found.found, found.files) == (["K907"], {})
@@ -96,6 +97,7 @@ ENDLESS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ENDLESS)
 def test_an_endless_template_ends(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
     found = run({"a.txt.jinja": ENDLESS[case]}, limits=Limits(seconds=0.5))
@@ -110,6 +112,7 @@ HUGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", HUGE)
 def test_a_huge_output_ends(run: Run, snapshot: SnapshotAssertion, case: str) -> None:
     found = run({"a.txt.jinja": HUGE[case]}, limits=Limits(size=1 << 20, memory=1 << 30))
@@ -127,6 +130,7 @@ def test_too_many_files(run: Run) -> None:
     assert shown == [("emit", 1, 1), ("emit", 2, 2), ("emit", 3, 3)]
 
 
+@pytest.mark.slow
 def test_links_are_refused(run: Run, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     """A link to a file could bring its text into the output, and so could a link to a folder."""
     run({"a.txt.jinja": ""})
@@ -138,6 +142,7 @@ def test_links_are_refused(run: Run, tmp_path: Path, snapshot: SnapshotAssertion
     assert render_text(report.diagnostics).replace(tmp_path.as_posix(), "") == snapshot
 
 
+@pytest.mark.slow
 def test_invalid_python_is_a_finding(run: Run, snapshot: SnapshotAssertion) -> None:
     found = run({"a.py.jinja": "x = ["})
     assert (found.found, found.files) == (["K909"], {})
@@ -171,6 +176,7 @@ def test_a_command_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch)
         run_formatter(["sleep", "60"], Artifact(path="a.go", text="a\n"))
 
 
+@pytest.mark.slow
 def test_a_command_that_fails_is_a_finding(run: Run) -> None:
     found = run({"a.go.jinja": "x"}, formatters={".go": ["python3", "-c", "raise SystemExit('no Go')"]})
     assert found.found == ["K909"]

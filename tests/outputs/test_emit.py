@@ -159,6 +159,7 @@ def test_outputs_are_not_replaced_by_a_generated_package(run: Run, tmp_path: Pat
     assert sorted(path.name for path in (tmp_path / "clock").iterdir()) == ["a.txt", "manifest.json"]
 
 
+@pytest.mark.slow
 def test_python_is_formatted_by_black_and_others_by_a_command(run: Run) -> None:
     upper = ["python3", "-c", "import sys; print(sys.stdin.read().upper(), end='')"]
     files = {"a.py.jinja": "x=1", "b.go.jinja": "y=1", "c.txt.jinja": "z=1"}

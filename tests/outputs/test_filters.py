@@ -118,6 +118,7 @@ def test_cases_of_names(name: str, cases: tuple[str, ...]) -> None:
     assert tuple(map(FILTERS[name], names)) == cases
 
 
+@pytest.mark.slow
 def test_texts_of_definitions_stay_texts(run: Run) -> None:
     """A description that looks like a template is not one, and none ends its place."""
     about = '"*/ --> ]] \\" {{ schema }} {% include "a" %} \\\\'

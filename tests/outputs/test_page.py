@@ -45,16 +45,19 @@ def test_the_page_has_the_table_and_the_beginning_of_go() -> None:
     assert set(shown.split("\n\n")) - set(FILES["go/emit.toml"].split("\n\n")) == set()
 
 
+@pytest.mark.slow
 def test_the_table(tmp_path: Path) -> None:
     assert rendered("table", tmp_path) == {
         "apis.md": "| key | API | versions | flexible |\n| -- | -- | -- | -- |\n| 900 | Clock | 0-4 | 2-4 |\n"
     }
 
 
+@pytest.mark.slow
 def test_the_structs_in_go(tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     assert rendered("go", tmp_path)["clock_request.go"] == snapshot
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("go"), reason="needs Go")
 @pytest.mark.parametrize(
     "definitions", [CLOCKWORK, pytest.param(KAFKA, marks=pytest.mark.long)], ids=["small", "kafka"]
@@ -66,6 +69,7 @@ def test_go_accepts_the_structs(tmp_path: Path, definitions: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "definitions", [CLOCKWORK, pytest.param(KAFKA, marks=pytest.mark.long)], ids=["small", "kafka"]
 )

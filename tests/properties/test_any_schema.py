@@ -226,6 +226,7 @@ def disturb(value: Struct) -> None:
             setattr(value, field.name, None)
 
 
+@pytest.mark.slow
 @examples(1.5)
 @given(definition=definitions(), data=st.data())
 def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject) -> None:
@@ -250,6 +251,7 @@ def test_any_schema_round_trips(definition: dict[str, Any], data: st.DataObject)
         del sys.modules[cls.__module__]
 
 
+@pytest.mark.slow
 @examples(0.6)
 @given(definition=definitions(), noise=st.binary(max_size=60), cut=st.integers(0, 60), data=st.data())
 def test_any_schema_agrees_on_what_is_wrong(

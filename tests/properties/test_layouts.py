@@ -29,6 +29,7 @@ def layouts(schema: Schema) -> Layouts:
     return lower(schema)
 
 
+@pytest.mark.slow
 def test_versions_with_equal_layouts_write_equal_bytes(layouts: Layouts) -> None:
     compared = 0
     for name, versions in layouts.by_message.items():

@@ -60,6 +60,7 @@ def test_every_message_is_here() -> None:
     assert (len(NAMES), len(list(pairs()))) >= (292, 884)
 
 
+@pytest.mark.slow
 @each_version
 def test_fixed_cases(cls: type[Message], version: int) -> None:
     for source in FIXED.values():
@@ -89,6 +90,7 @@ def test_reading_in_the_middle_of_data(cls: type[Message], version: int) -> None
     assert cls.decode_from(b"\x7f" * 5 + data + b"\x7f" * 3, version, start=5) == (fast, end)
 
 
+@pytest.mark.slow
 @each_message
 def test_every_cut_is_refused(name: str) -> None:
     """The start of a message is never a whole one: the fast path must not make one of it."""
@@ -107,6 +109,7 @@ def test_every_cut_is_refused(name: str) -> None:
                 cls.decode_from(data[:size], version)
 
 
+@pytest.mark.slow
 @examples(3)
 @given(st.data())
 def test_long_examples_of_any_message(data: st.DataObject) -> None:

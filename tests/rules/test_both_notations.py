@@ -7,6 +7,7 @@ import re
 from pathlib import PurePosixPath
 from typing import Any
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec import catalogue
@@ -81,6 +82,7 @@ DIFFERENT = {
 """Findings about what only one notation can say."""
 
 
+@pytest.mark.slow
 def test_findings_are_the_same_in_both_notations() -> None:
     found = {}
     for name, other in OTHERS.items():
@@ -114,6 +116,7 @@ def turned(value: Any) -> Any:
     return {key: item if key == "headerVersions" else turned(item) for key, item in reversed(value.items())}
 
 
+@pytest.mark.slow
 def test_the_order_of_attributes_does_not_matter() -> None:
     compared = 0
     for name, example in EXAMPLES.items():

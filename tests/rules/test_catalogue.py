@@ -39,6 +39,7 @@ def test_pages_are_up_to_date() -> None:
     assert there == catalogue.pages()
 
 
+@pytest.mark.slow
 def test_write_pages(tmp_path: Path) -> None:
     folder, expected = tmp_path / "docs" / "rules", {name: text.encode() for name, text in catalogue.pages().items()}
     catalogue.write_pages(folder)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, pairwise
 
+import pytest
 from syrupy.assertion import SnapshotAssertion
 
 from kwirec import catalogue
@@ -230,6 +231,7 @@ STAYS = {"K006 offending", "K006 lines", "K008 last attribute", "K710 offending"
 """What has no certain fix with a comment in its middle."""
 
 
+@pytest.mark.slow
 def test_comments_and_all_other_tokens_of_json_stay() -> None:
     tried = 0
     for name, example in EXAMPLES.items():

@@ -195,6 +195,7 @@ TABLES: Mapping[str, tuple[Callable[[str, str], str], Sequence[str], Iterable[st
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_what_two_things_together_are_found_wrong_for(check: Check, name: str, snapshot: SnapshotAssertion) -> None:
     example, rows, columns = TABLES[name]

@@ -138,6 +138,7 @@ def test_the_block_of_a_code_names_its_file(block: str, module: ModuleType) -> N
     assert defined == [rule for rule in RULES if rule.code.number.startswith(block)]
 
 
+@pytest.mark.slow
 def test_the_definitions_of_kafka() -> None:
     """They hold what every release from 0.8 on had, so a rule that complains about them is too strict."""
     report = Report()
@@ -146,6 +147,7 @@ def test_the_definitions_of_kafka() -> None:
     assert [f"{one.primary.span}: {one.message}" for one in report.diagnostics] == []
 
 
+@pytest.mark.slow
 def test_the_largest_messages_of_kafka_are_far_below_the_limits() -> None:
     """The page of K413 says how large they are, so that whoever reads it knows how much room is left."""
     report = Report()
@@ -161,6 +163,7 @@ def test_the_largest_messages_of_kafka_are_far_below_the_limits() -> None:
     assert f"more than {largest} fields, or more than {described} in all its layouts" in text
 
 
+@pytest.mark.slow
 def test_every_finding_of_every_rule_has_an_example() -> None:
     """A rule with several conditions needs an example for each: those of its code, or of ``test_rules``."""
     modules = (names, versions, types, defaults, tags, messages, enums)

@@ -145,6 +145,7 @@ def test_codecs_are_numbers_of_three_bits() -> None:
             Codec(number)
 
 
+@pytest.mark.slow
 def test_levels() -> None:
     data = b"".join(b"key-%d value-%d;" % (number, number * number) for number in range(5000))
     for codec, weak, strong in ((GZIP, 1, 9), (LZ4, 9, 12), (ZSTD, -5, 19)):
@@ -428,6 +429,7 @@ def test_the_limit_that_is_named_is_that_of_the_whole() -> None:
     assert decompress(SNAPPY, stream, limit=100_000) == bytes(100_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS)
 def test_what_is_decompressed_is_in_memory_once(codec: int) -> None:
     """Also while it becomes bytes: a batch may be 100 MiB large."""
@@ -502,6 +504,7 @@ def test_gzip_says_no_time() -> None:
     assert zlib.decompress(compress(GZIP, TEXT), 31) == TEXT
 
 
+@pytest.mark.slow
 def test_the_default_limit_is_a_frame() -> None:
     assert DEFAULT_LIMIT == 100 << 20
     packed = compress(ZSTD, bytes(DEFAULT_LIMIT))

@@ -150,7 +150,7 @@ def test_a_version_is_a_whole_number_and_data_are_bytes() -> None:
     for read in (HeartbeatRequest.decode, HeartbeatRequest.decode_from):
         with pytest.raises(TypeError, match="data must be bytes, bytearray or memoryview, not str"):
             read("text", 4)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="'str' object cannot be interpreted as an integer"):
+        with pytest.raises(TypeError, match=r"int.*got str|'str' .* integer"):
             read(b"", "4")  # type: ignore[arg-type]
 
 

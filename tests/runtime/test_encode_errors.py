@@ -179,6 +179,7 @@ def test_trap_11_numbers_out_of_range(name: str) -> None:
     spoil(name, numbers)
 
 
+@pytest.mark.slow
 @each_message
 def test_wrong_types(name: str) -> None:
     """Something that is no value at all; a bool takes anything that has a truth."""

@@ -105,6 +105,7 @@ def at(message: object, path: str) -> Any:
     return message
 
 
+@pytest.mark.slow
 @each_message
 def test_every_byte_of_every_message_is_in_one_line(name: str) -> None:
     cls = message_class(name)
@@ -141,6 +142,7 @@ def test_every_cut_ends_in_the_error_of_decode(name: str) -> None:
         assert f"^^ {caught.value.reason}\n" in annotate(caught.value)
 
 
+@pytest.mark.slow
 def test_every_real_frame() -> None:
     for exchange in exchanges():
         payload = bytes.fromhex(exchange["request"])
@@ -156,6 +158,7 @@ def test_every_real_frame() -> None:
             assert_tiles(found)
 
 
+@pytest.mark.slow
 @examples(3)
 @given(st.data())
 def test_damaged_frames(draw: st.DataObject) -> None:

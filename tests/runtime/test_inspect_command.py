@@ -167,6 +167,7 @@ def test_all_frames_together_have_a_limit_of_lines(run: Any, monkeypatch: pytest
         assert result.out == json.dumps(json.loads(result.out), indent=1) + "\n"
 
 
+@pytest.mark.slow
 def test_all_frames_together_have_a_limit_of_compressed_records(run: Any) -> None:
     """Small frames with 600,000 records each: those of the second beyond a million are not counted."""
     count = 600_000

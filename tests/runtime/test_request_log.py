@@ -363,6 +363,7 @@ def json_lines(draw: st.DrawFn) -> tuple[dict[str, Any], RequestLogLine]:
     )
 
 
+@pytest.mark.slow
 @given(json_lines(), st.sampled_from([" (kafka.request.logger)\n", "\n", "", ' {"x":1}']))
 def test_a_line_is_all_that_was_written_and_nothing_else(
     written: tuple[dict[str, Any], RequestLogLine], after: str
@@ -430,6 +431,7 @@ def text_lines(draw: st.DrawFn) -> tuple[str, RequestLogLine]:
     )
 
 
+@pytest.mark.slow
 @given(text_lines())
 def test_a_line_of_text_is_all_that_was_written_and_nothing_else(written: tuple[str, RequestLogLine]) -> None:
     text, expected = written

@@ -201,6 +201,7 @@ def test_nothing_but_typed_errors(place: int, other: str) -> None:
             parse_line(text)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(10)
 def test_hostile_lines_take_no_time() -> None:
     """A fraction of a second for a megabyte, whatever is repeated in it."""

@@ -44,6 +44,7 @@ def test_in_spark(spark: SparkSession, capture: Path) -> None:
     assert pushed.count() == sum(row["kind"] == "request" and row["api"] in ("Fetch", "Produce") for row in expected)
 
 
+@pytest.mark.slow
 def test_errors_in_spark_say_what_is_wrong(spark: SparkSession, capture: Path, tmp_path: Path) -> None:
     spark.dataSource.register(KafkaCapture)
     with pytest.raises(AnalysisException, match="the option rows must be one of frames, exchanges"):

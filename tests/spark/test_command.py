@@ -12,6 +12,7 @@ from kwire_spark import reading as read
 from tests.inspect.test_command import DATA
 
 
+@pytest.mark.slow
 def test_a_folder_of_another_file_system_is_tried_before_anything_is_read(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -29,6 +30,7 @@ def test_a_folder_of_another_file_system_is_tried_before_anything_is_read(
         assert f"{out}: {reason}" in line
 
 
+@pytest.mark.slow
 def test_an_unknown_format_is_found_before_anything_is_read(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def test_engines_agree(
         assert rows == of_spark[name], name
 
 
+@pytest.mark.slow
 def test_a_folder_without_the_topics_that_are_asked_for_is_no_error(spark: SparkSession, tmp_path: Path) -> None:
     given = str(DATA / "logs" / "4.1.1" / "txn-0")
     for engine in ("local", "spark"):
@@ -109,6 +110,7 @@ def test_tables_of_either_engine_are_read_by_either(
     assert len(told) == 2
 
 
+@pytest.mark.slow
 def test_a_table_that_spark_keeps_is_computed_once(spark: SparkSession, tmp_path: Path) -> None:
     engine, computed = SparkEngine("local[2]", "parquet", "out", brief=True), tmp_path / "computed"
 
@@ -159,6 +161,7 @@ sys.exit(code)
 """
 
 
+@pytest.mark.slow
 def test_nothing_but_python_is_needed_and_nothing_is_imported_before_it_is(tmp_path: Path) -> None:
     log = str(DATA / "request_logs" / "3.9.1.log.gz")
     arguments = ["readiness", "--target", "4.1.1", log, "--out", str(tmp_path / "out")]
@@ -233,6 +236,7 @@ def test_several_processes_have_the_results_of_one(
         assert {f"part-{number:05}-00000.snappy.parquet" for number in range(3)} <= parts, "each process writes"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["clients", "tables"])
 def test_the_first_problem_of_any_process_ends_the_command(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str
@@ -262,6 +266,7 @@ class Ending(Reader):
         yield pa.RecordBatch.from_pydict({"task": [task]})
 
 
+@pytest.mark.slow
 def test_a_process_that_is_gone_is_an_error() -> None:
     reader = Ending(Options({}), pa.schema([("task", pa.int64())]))
     with pytest.raises(RuntimeError, match="ended before it finished"):

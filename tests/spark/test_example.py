@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_job_of_the_examples(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main = runpy.run_path(str(ROOT / "examples" / "spark" / "submit_readiness.py"))["main"]
     code = main("4.4.0", str(tmp_path), str(ROOT / "tests" / "data" / "metrics" / "traffic.pcap.gz"))

@@ -58,6 +58,7 @@ shifts = st.sampled_from([-1000, -1, 0, 1, 1000])
 """Microseconds by which a bound is off the time of a record."""
 
 
+@pytest.mark.slow
 @examples(1.5)
 @given(offset=st.tuples(numbers, numbers), time=st.tuples(numbers, numbers), shift=st.tuples(shifts, shifts))
 def test_rows_are_those_within_the_bounds_and_no_others(

@@ -22,6 +22,7 @@ def read(spark: SparkSession, path: Path, schema: str = "", **options: str) -> D
     return (reader.schema(schema) if schema else reader).load(str(path))
 
 
+@pytest.mark.slow
 def test_a_data_directory_with_damage_is_a_table(spark: SparkSession, tmp_path: Path) -> None:
     broken = bytearray(batch_at(10))
     broken[-1] ^= 1
@@ -41,6 +42,7 @@ def test_a_data_directory_with_damage_is_a_table(spark: SparkSession, tmp_path: 
         read(spark, tmp_path, mode="failfast").count()
 
 
+@pytest.mark.slow
 def test_paths_are_relative_to_the_folder_of_this_process(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -49,6 +51,7 @@ def test_paths_are_relative_to_the_folder_of_this_process(
     assert read_records("orders-3", columns=("offset",), spark=spark).count() == 10
 
 
+@pytest.mark.slow
 def test_each_group_is_mapped_in_order_by_one_worker(spark: SparkSession) -> None:
     table = spark.createDataFrame([(at % 2, -at) for at in range(40)], "part int, at int").repartition(8)
     schema = pa.schema([("part", pa.int32()), ("at", pa.int32())])
@@ -57,6 +60,7 @@ def test_each_group_is_mapped_in_order_by_one_worker(spark: SparkSession) -> Non
         assert [row.at for row in found if row.part == part] == sorted(-at for at in range(40) if at % 2 == part)
 
 
+@pytest.mark.slow
 def test_queries_on_one_table_do_not_disturb_each_other(spark: SparkSession) -> None:
     """As they would with filters pushed down: Spark keeps those of one query for the next."""
     log = read(spark, LOGS / "4.1.1-groups")
@@ -67,6 +71,7 @@ def test_queries_on_one_table_do_not_disturb_each_other(spark: SparkSession) -> 
     assert offsets.union(metadata).count() == sum(alone)
 
 
+@pytest.mark.slow
 def test_filters_spare_files_where_that_is_asked_for(spark: SparkSession, tmp_path: Path) -> None:
     segment(tmp_path, b"broken" * 9, name="other-0")
     segment(tmp_path, batch_at(0), batch_at(10))
@@ -74,6 +79,7 @@ def test_filters_spare_files_where_that_is_asked_for(spark: SparkSession, tmp_pa
     assert sorted(row.offset for row in log.collect()) == list(range(12, 20))
 
 
+@pytest.mark.slow
 def test_times_are_compared_in_the_zone_of_the_session(spark: SparkSession, tmp_path: Path) -> None:
     segment(tmp_path, batch_at(0))
     log = read(spark, tmp_path)
@@ -81,6 +87,7 @@ def test_times_are_compared_in_the_zone_of_the_session(spark: SparkSession, tmp_
     assert read(spark, tmp_path, start="2023-11-14T22:13:20.004Z").count() == 6
 
 
+@pytest.mark.slow
 def test_committed_offsets_are_a_table(spark: SparkSession) -> None:
     found = committed_offsets(read(spark, LOGS / "4.1.1-running", splitSize="500")).collect()
     assert {(row.group, row.topic, row.partition, row.offset) for row in found} == {
@@ -88,6 +95,7 @@ def test_committed_offsets_are_a_table(spark: SparkSession) -> None:
     }
 
 
+@pytest.mark.slow
 def test_topics_of_assignments_have_names_and_what_cannot_be_read_is_counted(spark: SparkSession) -> None:
     found = members(read(spark, LOGS / "4.1.1-groups")).where("type = 'consumer'").collect()
     assert {(each.topic, *each.partitions) for row in found for each in row.assignment} == {("orders", 0, 1, 2)}
@@ -96,6 +104,7 @@ def test_topics_of_assignments_have_names_and_what_cannot_be_read_is_counted(spa
     assert row.reason
 
 
+@pytest.mark.slow
 def test_a_kind_of_records_is_a_typed_table(spark: SparkSession) -> None:
     log = read(spark, LOGS / "4.1.1-running", record="OffsetCommit")
     assert {

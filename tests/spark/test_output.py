@@ -47,6 +47,7 @@ def test_secrets_are_neither_taken_nor_shown(out: str) -> None:
     assert "letmein" not in str(raised.value)
 
 
+@pytest.mark.slow
 def test_a_bucket_is_tried_unless_spark_has_settings_of_its_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_a_bucket_is_tried_unless_spark_has_settings_of_its_own(
     assert checked_output("S3://bucket/a") == "s3a://bucket/a"
 
 
+@pytest.mark.slow
 def test_a_bucket_that_only_reads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars hadoop-aws.jar pyspark-shell")
     with serving() as store:

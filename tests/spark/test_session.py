@@ -122,6 +122,7 @@ def test_a_brief_session_has_room_for_the_code_of_all_typed_tables(spark: SparkS
     assert sum(code) >= 200 << 20
 
 
+@pytest.mark.slow
 def test_an_error_is_raised_and_not_printed_besides(spark: SparkSession) -> None:
     logger, printed = PySparkLogger.getLogger("SQLQueryContextLogger"), StringIO()
     handler = logging.StreamHandler(printed)
@@ -134,6 +135,7 @@ def test_an_error_is_raised_and_not_printed_besides(spark: SparkSession) -> None
     assert printed.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_only_the_user_can_read_what_spark_writes(spark: SparkSession) -> None:
     assert spark.range(1000).repartition(3).selectExpr("id % 7 AS id").groupBy("id").count().count() == 7
     folder = start.private_folder()
@@ -143,6 +145,7 @@ def test_only_the_user_can_read_what_spark_writes(spark: SparkSession) -> None:
     assert Path(spark.conf.get("spark.sql.warehouse.dir") or "").parent.name == folder.name
 
 
+@pytest.mark.slow
 def test_a_session_removes_the_folders_of_killed_ones_and_no_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +180,7 @@ def test_a_session_removes_the_folders_of_killed_ones_and_no_others(
     assert not folder.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="reads the sockets that Linux lists")
 def test_a_session_listens_on_loopback_only(spark: SparkSession) -> None:
     assert spark.range(10).repartition(2).count() == 10
@@ -219,6 +223,7 @@ def test_spark_has_the_endpoint_and_region_of_the_inputs_unless_it_has_its_own(
     assert configuration.set.mock_calls == [call(f"fs.s3a.{name}", value) for name, value in expected.items()]
 
 
+@pytest.mark.slow
 def test_workers_get_few_large_rows_at_a_time(spark: SparkSession) -> None:
     def sizes(batches: Any) -> Any:
         import pyarrow as pa
@@ -236,6 +241,7 @@ def test_the_heap_is_bounded() -> None:
     assert 1024 <= start._heap_mb() <= 4096
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_before_it_is_asked_for() -> None:
     heavy = ("pyspark", "pyarrow", "rich", "kwire_kafka")
     code = f"import sys, kwire_spark; print([name for name in {heavy} if name in sys.modules])"

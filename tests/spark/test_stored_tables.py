@@ -17,6 +17,7 @@ from tests.inspect.test_stored_tables import some, written
 from tests.support.report_rows import client, exchange, write_rows
 
 
+@pytest.mark.slow
 def test_spark_reads_clients_with_what_their_folder_says(spark: SparkSession, tmp_path: Path) -> None:
     folder, origin = tmp_path / "a[b]{c}*", Origin("2 captures", (("a.pcap", "empty file"),), "today")
     written(folder, "clients", some(client(), client(1)), origin)

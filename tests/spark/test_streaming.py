@@ -125,6 +125,7 @@ def taken(rows: DataFrame, folder: Path) -> StreamingQuery:
     return query
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(0, 700)))
 @examples(0.15)
 def test_the_state_of_a_connection_can_be_stored_between_any_two_packets(
@@ -420,6 +421,7 @@ def test_parts_of_ordinary_frames_are_stored(tmp_path: Path) -> None:
         assert sorted(map(repr, found)) == sorted(map(repr, pa.Table.from_batches(batches).to_pylist()))
 
 
+@pytest.mark.slow
 def test_packets_are_encrypted_in_the_files_of_a_shuffle(spark: SparkSession) -> None:
     secret = random.Random(1).randbytes(64)  # which compression leaves as it is
     rows = spark.createDataFrame([(number, secret) for number in range(50)], "flow int, data binary")
@@ -597,6 +599,7 @@ def read_rows(rows: list[dict[str, Any]]) -> list[str]:
     return sorted(repr(row | {"number": 0}) for row in rows if not row["problem"] and row.get("kind") not in lost)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", get_args(Table))
 @pytest.mark.parametrize("name", SEEN)
 def test_batches_may_end_between_any_packets(tmp_path: Path, name: str, table: Table) -> None:
@@ -829,6 +832,7 @@ def test_a_batch_that_runs_again_is_not_added_twice(stream: SparkSession, tmp_pa
     assert sources == {True: str(capture), False: str(tmp_path / "none.pcap")}
 
 
+@pytest.mark.slow
 def test_what_is_broken_is_told_and_the_rest_goes_on(stream: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "captures"
     folder.mkdir()
@@ -875,6 +879,7 @@ def test_connections_that_are_idle_are_closed_and_packets_that_are_too_late_are_
     assert len(seen()) == 2
 
 
+@pytest.mark.slow
 def test_packets_out_of_a_topic(stream: SparkSession, tmp_path: Path) -> None:
     """With columns as Spark's ``kafka`` source has them, and the time in the key."""
     found = merged(packets(one) for one in recorded(RECORDING))
@@ -900,6 +905,7 @@ def test_packets_out_of_a_topic(stream: SparkSession, tmp_path: Path) -> None:
     assert {row.source for row in rows} == {"packets-0"}
 
 
+@pytest.mark.slow
 def test_a_stream_that_begins_with_nothing_goes_on(stream: SparkSession, tmp_path: Path) -> None:
     add_batch(str(tmp_path), "parquet", in_spark(stream, EXCHANGES), 0)
     assert pq.read_table(tmp_path / "clients").num_rows == 0
@@ -907,6 +913,7 @@ def test_a_stream_that_begins_with_nothing_goes_on(stream: SparkSession, tmp_pat
     assert pq.read_table(tmp_path / "clients").column("requests").to_pylist() == [2]
 
 
+@pytest.mark.slow
 def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_known(spark: SparkSession) -> None:
     counts = {"errors": 1, "refused": 2, "connections": 3}
     rows = client(requests=4, position=9, **counts), client(requests=5, position=1, first_seen=None, **counts)
@@ -915,6 +922,7 @@ def test_counts_of_batches_are_added_and_the_example_is_the_first_whose_time_is_
     assert (row["position"], row["first_seen"]) == (9, rows[0]["first_seen"].replace(tzinfo=None))
 
 
+@pytest.mark.slow
 def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "clients").mkdir()
     source = spark.readStream.format("kafka_packets").load(str(tmp_path))
@@ -922,6 +930,7 @@ def test_a_table_without_its_checkpoint_is_not_counted_into(spark: SparkSession,
         keep_clients(follow(source, rows="exchanges"), str(tmp_path))
 
 
+@pytest.mark.slow
 def test_a_checkpoint_without_its_table_is_not_gone_on_with(stream: SparkSession, tmp_path: Path) -> None:
     exchanges = stream.createDataFrame([], spark_schema(EXCHANGES))
     with pytest.raises(ValueError, match="table of this stream is missing"):

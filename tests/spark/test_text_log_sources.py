@@ -26,6 +26,7 @@ LINE = (
 )
 
 
+@pytest.mark.slow
 def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
     spark.dataSource.register(KafkaRequestLog)
     paths = [str(DATA / "request_logs" / f"{release}.log.gz") for release in ("0.11.0.3", "4.1.1")]
@@ -40,6 +41,7 @@ def test_request_logs_of_all_ages_in_one_table(spark: SparkSession) -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_whole_table_of_a_small_log(spark: SparkSession, tmp_path: Path) -> None:
     spark.dataSource.register(KafkaRequestLog)
     path = tmp_path / "kafka-request.log"
@@ -62,6 +64,7 @@ def test_failfast_is_an_error(tmp_path: Path) -> None:
         list(reader.read(task))
 
 
+@pytest.mark.slow
 def test_server_logs(spark: SparkSession) -> None:
     spark.dataSource.register(KafkaServerLog)
     logs = spark.read.format("kafka_server_log").load(str(DATA / "server_logs" / "4.*.gz"))

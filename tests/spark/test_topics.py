@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import SparkSession
 
 from kwire.uuids import Uuid
@@ -15,6 +16,7 @@ from tests.inspect.test_topic_names import ORDERS, OTHER, answered, metadata, na
 from tests.support.report_rows import exchange, in_spark
 
 
+@pytest.mark.slow
 def test_names_come_from_metadata_and_go_into_what_has_ids_alone(spark: SparkSession) -> None:
     """With either engine."""
     told = metadata("orders")

@@ -49,6 +49,7 @@ def exchanges(spark: SparkSession) -> DataFrame:
     return table(spark, EXCHANGES, rows).cache()
 
 
+@pytest.mark.slow
 def test_a_table_has_the_facts_and_the_structs_and_survives_parquet(exchanges: DataFrame, tmp_path: Path) -> None:
     typed = messages(exchanges, "Metadata")
     gone = {"request", "response", "problem"}
@@ -66,6 +67,7 @@ def test_a_table_has_the_facts_and_the_structs_and_survives_parquet(exchanges: D
     assert comment == ARROW["MetadataRequest"].schema.field("topics").metadata[b"comment"].decode()
 
 
+@pytest.mark.slow
 def test_only_what_is_asked_for(exchanges: DataFrame) -> None:
     few = exchanges.select("api_key", "version", "request", "reason")
     unanswered, broken = messages(few, HEARTBEAT, ["request"]).collect()
@@ -75,6 +77,7 @@ def test_only_what_is_asked_for(exchanges: DataFrame) -> None:
     assert list(broken.asDict()) == ["api_key", "version", "reason", "request"]
 
 
+@pytest.mark.slow
 def test_names_of_apis(exchanges: DataFrame) -> None:
     assert messages(exchanges, "ListClientMetricsResources").count() == 0  # what ListConfigResources was called
     with pytest.raises(UnknownApiError, match="unknown API 'Ping'"):
@@ -96,6 +99,7 @@ def test_workers_get_the_package_and_the_limit(newer: MessageRegistry) -> None:
     assert of_workers == Typed(RecordStructs(record_kind("ConnectorConfig", newer), newer, 7))
 
 
+@pytest.mark.slow
 def test_conditions_in_sql_find_the_kinds_that_are_found_in_arrow(spark: SparkSession) -> None:
     records, _ = records_of_kinds()
     kinds = [RecordStructs(kind) for kind in record_kinds().values()]
@@ -106,6 +110,7 @@ def test_conditions_in_sql_find_the_kinds_that_are_found_in_arrow(spark: SparkSe
     ]
 
 
+@pytest.mark.slow
 def test_records_of_connectors_have_json(spark: SparkSession) -> None:
     row = {"topic": "connect-configs", "control": False, "key": b"connector-a", "value": b'{"properties":{}}'}
     others = [row | {"topic": "orders"}, row | {"control": True}, row | {"key": b"task-a-0"}, row | {"key": None}]
@@ -114,6 +119,7 @@ def test_records_of_connectors_have_json(spark: SparkSession) -> None:
     assert (found.key, found.value, found.version, found.reason) == ("connector-a", '{"properties":{}}', None, None)
 
 
+@pytest.mark.slow
 def test_commits_are_those_that_are_added_up_elsewhere(spark: SparkSession) -> None:
     found = list(internal_records(PROTOCOL, LOG))
     rows = [

@@ -94,6 +94,7 @@ def test_what_the_stream_is_told(stream: Any, tmp_path: Path, newer: MessageRegi
     assert stream.follow.call_args.kwargs == told | defaults
 
 
+@pytest.mark.slow
 def test_it_ends_after_a_time_and_says_why_the_stream_failed(
     stream: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,6 +121,7 @@ def test_it_fails_if_the_capture_ends_by_itself(
     stream.query.processAllAvailable.assert_called_once_with()
 
 
+@pytest.mark.slow
 def test_it_runs_until_it_is_interrupted(
     spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -45,6 +45,7 @@ def rows_of(written: Written) -> list[dict[str, Any]]:
     return sorted(collect("SELECT * FROM {t}", t=written.table), key=lambda row: row["number"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by_date", [False, True])
 def test_a_table_is_written_and_read_back(spark: SparkSession, tmp_path: Path, by_date: bool) -> None:
     """By date in a file for each, else in one; without rows it has its columns."""
@@ -65,6 +66,7 @@ def test_a_table_is_written_and_read_back(spark: SparkSession, tmp_path: Path, b
     assert Origin.read(tmp_path / "none") == ORIGIN
 
 
+@pytest.mark.slow
 def test_a_table_of_another_format_is_read_back_in_it(spark: SparkSession, tmp_path: Path) -> None:
     engine = engine_of(spark, "json")
     written = engine.write(in_spark(spark, NUMBERS, *ROWS), NUMBERS, str(tmp_path), "numbers", origin=ORIGIN)
@@ -73,6 +75,7 @@ def test_a_table_of_another_format_is_read_back_in_it(spark: SparkSession, tmp_p
     assert Origin.read(tmp_path / "numbers") == ORIGIN
 
 
+@pytest.mark.slow
 def test_typed_tables_are_those_with_rows(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +111,7 @@ TAKES = pa.schema([NUMBERS.field("number"), NUMBERS.field("text")])
 TOLD = TAKES
 
 
+@pytest.mark.slow
 def test_tables_of_spark_answer_sql(spark: SparkSession) -> None:
     table, other = in_spark(spark, NUMBERS, *ROWS), in_spark(spark, NUMBERS, *ROWS[:1])
     assert collect("SELECT time, number FROM {t} ORDER BY number DESC LIMIT 1", t=table) == [
@@ -125,6 +129,7 @@ def test_tables_of_spark_answer_sql(spark: SparkSession) -> None:
     assert backend(table).__class__.__name__ == "SparkBackend"
 
 
+@pytest.mark.slow
 def test_batches_of_spark_are_the_rows_and_columns_that_are_asked_for(spark: SparkSession) -> None:
     """Rows of a group are in one call, in their order."""
     rows = [{"time": DAYS[0], "number": n, "text": "ab"[n % 2]} for n in (3, 1, 0, 2, 5, 4)]
@@ -156,6 +161,7 @@ def grouped_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatc
     yield pa.RecordBatch.from_pylist(told, TOLD)
 
 
+@pytest.mark.slow
 def test_a_table_is_kept_for_a_block_unless_its_owner_keeps_it(spark: SparkSession) -> None:
     table, owned = spark.range(3), spark.range(4).persist()
     with kept(table) as same:
@@ -171,6 +177,7 @@ def test_a_table_is_kept_for_a_block_unless_its_owner_keeps_it(spark: SparkSessi
 UNREAD = {"problem": "x", "places": 1, "connections": 1, "unread": 5, "source": "a.pcap", "position": 7}
 
 
+@pytest.mark.slow
 def test_a_stream_adds_each_batch_once_and_only_what_it_has(spark: SparkSession, tmp_path: Path) -> None:
     """An older batch is not added either. A batch without problems leaves their table alone."""
     batch = in_spark(spark, CLIENTS, client(requests=5, position=3))

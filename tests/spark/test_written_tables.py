@@ -22,6 +22,7 @@ from tests.support.report_rows import client
 from tests.support.report_samples import ACTED_ON, INVISIBLE
 
 
+@pytest.mark.slow
 def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> None:
     table = spark.range(100)
     for _ in range(2):
@@ -32,6 +33,7 @@ def test_writing_twice_is_writing_once(spark: SparkSession, tmp_path: Path) -> N
     assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
 
 
+@pytest.mark.slow
 def test_cells_of_a_table_in_csv_are_those_of_a_report(spark: SparkSession, tmp_path: Path) -> None:
     texts = [
         "=1+1",
@@ -52,6 +54,7 @@ def test_cells_of_a_table_in_csv_are_those_of_a_report(spark: SparkSession, tmp_
     assert Origin.read(Path(path)) is not None, "replaced as a folder of files"
 
 
+@pytest.mark.slow
 def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Path) -> None:
     write(spark.range(3), str(tmp_path), "numbers")
     broken = spark.range(1000).selectExpr("assert_true(id < 900) AS id")
@@ -63,12 +66,14 @@ def test_a_job_that_fails_leaves_the_old_table(spark: SparkSession, tmp_path: Pa
     assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 def test_only_the_user_can_read_a_table(spark: SparkSession, tmp_path: Path) -> None:
     table = Path(write(spark.range(3), str(tmp_path), "apis/numbers"))
     assert {path.stat().st_mode & 0o077 for path in (table.parent, table, *table.rglob("*"))} == {0}
 
 
+@pytest.mark.slow
 def test_a_date_is_that_of_utc_and_null_without_a_time(spark: SparkSession, tmp_path: Path) -> None:
     days = [datetime(2026, 1, 1, 23, 59, 59, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)]
     times = [*days, datetime(1969, 12, 31, 23, tzinfo=UTC), None]
@@ -83,6 +88,7 @@ def test_a_date_is_that_of_utc_and_null_without_a_time(spark: SparkSession, tmp_
     assert folders == [f"date={date}" for date in dates]
 
 
+@pytest.mark.slow
 def test_folders_are_by_the_columns_asked_for_and_by_date_within(spark: SparkSession, tmp_path: Path) -> None:
     rows = [("Fetch", datetime(2026, 1, 1, tzinfo=UTC), 1), ("Produce", datetime(2026, 1, 2, tzinfo=UTC), 2)]
     table = spark.createDataFrame(rows, "api string, time timestamp, number int")
@@ -95,6 +101,7 @@ def test_folders_are_by_the_columns_asked_for_and_by_date_within(spark: SparkSes
     }
 
 
+@pytest.mark.slow
 def test_large_rows_are_few_in_a_row_group(spark: SparkSession, tmp_path: Path) -> None:
     """The JVM has a whole row group in its heap: by default, it gathers 100 rows of any size before it looks."""
     values = spark.createDataFrame([(bytearray(os.urandom(4 << 20)),) for _ in range(8)], "value binary").coalesce(1)
@@ -102,6 +109,7 @@ def test_large_rows_are_few_in_a_row_group(spark: SparkSession, tmp_path: Path) 
     assert parquet.ParquetFile(file).num_row_groups >= 2
 
 
+@pytest.mark.slow
 def test_clients_are_two_tables_of_a_file_each(spark: SparkSession, tmp_path: Path) -> None:
     rows = [{name: row.get(name) for name in CLIENTS.names} for row in (client(), client(1))]
     table = spark.createDataFrame(pa.Table.from_pylist(rows, CLIENTS)).repartition(2)
@@ -113,6 +121,7 @@ def test_clients_are_two_tables_of_a_file_each(spark: SparkSession, tmp_path: Pa
     assert len([*(tmp_path / "clients").glob("*.json")]) == 1
 
 
+@pytest.mark.slow
 def test_a_table_that_a_killed_job_moved_away_is_there_again(spark: SparkSession, tmp_path: Path) -> None:
     path = Path(write(spark.range(3), str(tmp_path), "numbers"))
     path.rename(tmp_path / "_numbers.replaced")
@@ -121,6 +130,7 @@ def test_a_table_that_a_killed_job_moved_away_is_there_again(spark: SparkSession
     assert not exists(spark, f"{path}2")
 
 
+@pytest.mark.slow
 def test_a_rename_that_hadoop_refuses_fails_the_job(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -144,6 +154,7 @@ def test_a_folder_that_was_tried_is_empty_again(spark: SparkSession, tmp_path: P
     assert not [*tmp_path.glob("*kwire*")]
 
 
+@pytest.mark.slow
 def test_any_format_of_spark(spark: SparkSession, tmp_path: Path) -> None:
     path = write(spark.range(2), str(tmp_path), "numbers", "CSV", header="true")
     assert spark.read.csv(path, header=True).count() == 2

@@ -301,6 +301,7 @@ def places(assignment: Any) -> list[str]:
     return sorted(f"{one.topic_name}{index}" for one in assignment.topic_partitions for index in one.partitions)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_whatever_members_do_each_partition_has_one_reader(seed: int) -> None:
     """No two have a partition at any time, and soon all partitions are read, in equal shares, by who wants them.

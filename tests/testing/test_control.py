@@ -226,6 +226,7 @@ def test_broken_bytes_end_only_their_connection() -> None:
     assert asyncio.run(run()) == 0
 
 
+@pytest.mark.slow
 def test_no_request_stops_a_broker() -> None:
     """Values that make no sense are refused: what a handler raised would be raised here."""
     source, random = RandomSource(Random(7)), Random(7)

@@ -62,6 +62,7 @@ def test_what_is_produced_is_fetched(release: str) -> None:
     assert found[-3:] == with_both[1:]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(
@@ -267,6 +268,7 @@ def filled(cls: type[Struct], version: int) -> Any:
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", TEN)
 def test_a_broker_answers_what_it_advertises(release: str) -> None:
     """Every API in every version that the release accepts."""

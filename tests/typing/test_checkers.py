@@ -47,6 +47,7 @@ def test_type_checkers_refuse_names_that_do_not_exist_and_accept_all_others(name
     assert refused_by(file) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

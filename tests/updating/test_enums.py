@@ -38,17 +38,20 @@ def classes(numbers: Mapping[str, Mapping[str, int]]) -> list[NumberedClass]:
     return [NumberedClass(SOURCES[name][0], "id", "int8", dict(values)) for name, values in numbers.items()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RECORDED)
 def test_the_union_has_the_names_and_numbers_of_java(ours: dict[str, Any], release: str) -> None:
     assert list(enums.differences(ours, classes(RECORDED[release]), newest=release == "4.4.0")) == []
     assert len(RECORDED[release]) > 25
 
 
+@pytest.mark.slow
 def test_every_enum_has_a_class_or_is_known_to_have_none(ours: dict[str, Any]) -> None:
     assert set(ours) - set(SOURCES) == {"Acks", "ConsumerMemberType"}
     assert set(SOURCES) == {*JAVA, *enums.REMOVED}
 
 
+@pytest.mark.slow
 def test_what_differs_is_named(ours: dict[str, Any]) -> None:
     theirs = classes(JAVA | {"ElectionType": {"PREFERRED": 0, "UNCLEAN": 2, "FORCED": 3}})
     ours = ours | {"IsolationLevel": ours["IsolationLevel"] | {"READ_ABORTED": 2}}

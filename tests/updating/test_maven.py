@@ -90,6 +90,7 @@ def test_what_was_brought_is_not_brought_again(home: Path) -> None:
     assert (home / "calls").read_text() == calls
 
 
+@pytest.mark.slow
 def test_a_jar_must_be_what_it_was_at_first_use(home: Path, tmp_path: Path) -> None:
     """Its classes are run: a registry, or what is between, must not give another one later."""
     bring(["9.1.0"])

@@ -158,6 +158,7 @@ def test_no_draft_takes_the_place_of_another_enum(root: Path, name: str) -> None
     assert [path.stem for path in (root / "union" / "enums").iterdir()] == ["Phase"]
 
 
+@pytest.mark.slow
 def test_the_report_says_what_is_left_to_do(root: Path) -> None:
     first = take_in(jars(root, "1.0.0"))
     assert first.new_errors == tuple(NEW)
@@ -213,6 +214,7 @@ def test_the_exit_code_says_what_failed(
         assert capsys.readouterr().err == f"{failure}\n".replace("\x1b", "\u241b")
 
 
+@pytest.mark.slow
 def test_two_releases_are_taken_in_and_all_is_told(
     root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
 ) -> None:
@@ -268,6 +270,7 @@ def test_nothing_is_taken_in_if_nothing_is_missing_and_a_command_that_fails_ends
         assert capsys.readouterr() == (out, err)
 
 
+@pytest.mark.slow
 def test_the_draft_for_the_changelog_names_what_users_get(root: Path) -> None:
     """Not what is gone or otherwise. A release that brings nothing is named too."""
     first, second = jars(root, "1.0.0"), jars(root, "1.1.0", valid="0-2")
@@ -356,6 +359,7 @@ def test_what_is_left_to_do_is_printed_as_it_is_or_as_nothing(
     assert tail == " for the changelog\n\n# What changed here\n\nNo more.\n"
 
 
+@pytest.mark.slow
 def test_the_report_has_what_changed_since_the_last_commit(root: Path) -> None:
     take_in(jars(root, "1.0.0"))
     for command in (["init", "--quiet", "-b", "work"], ["add", "union"], ["commit", "--quiet", "--message", "One"]):
@@ -529,6 +533,7 @@ def test_what_differs_from_the_classes_of_a_release_is_left_to_do(
     assert asked.read_text() == "--update-vectors --release=9.1.0 --release=9.2.0"
 
 
+@pytest.mark.slow
 def test_pages_name_the_newest_release_where_they_mean_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other releases stay, and so do pages without any."""
     union = tmp_path / "message_defs" / "kafka"

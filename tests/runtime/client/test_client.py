@@ -749,6 +749,7 @@ DAMAGE = st.tuples(st.lists(st.tuples(SHARE, st.integers(0, 255)), max_size=3), 
 """Bytes to change, by their place in the message, and the part that is sent."""
 
 
+@pytest.mark.slow
 @examples(0.3)
 @given(st.tuples(DAMAGE, DAMAGE))
 def test_no_answer_leads_to_another_error(damages: Any) -> None:

@@ -113,6 +113,7 @@ def test_a_controller_may_have_the_id_0(run: Any) -> None:
         assert json.loads(run("broker", broker.address, "--format", "json").out)["controller_id"] == 0
 
 
+@pytest.mark.slow
 def test_no_text_of_the_broker_is_a_command_to_the_terminal(run: Any) -> None:
     hostile = standard()
     hostile.supported_features = [SupportedFeatureKey(name=f"f{n}{ESCAPE}") for n in range(150)]
@@ -428,6 +429,7 @@ def test_a_file_that_asks_for_clear_text_is_obeyed_with_a_warning(
     assert len(connections) == 3
 
 
+@pytest.mark.slow
 def test_logins_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     secret, wrong = tmp_path / "password", tmp_path / "wrong"
     secret.write_text(f"{USERS['alice']}\n")
@@ -452,6 +454,7 @@ def test_logins_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert refused.err == refusal
 
 
+@pytest.mark.slow
 def test_tls_by_options(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Certificates(tmp_path)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=made.ca)
@@ -570,6 +573,7 @@ def test_an_interrupted_command_has_the_exit_code_of_a_shell(run: Any, monkeypat
     assert run("broker", ELSEWHERE) == (130, "", "")
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_is_one_line_and_exit_code_3(run: Any) -> None:
     with socket.create_server((HOST, 0)) as listener:
         closed = listener.getsockname()[1]

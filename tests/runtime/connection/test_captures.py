@@ -105,6 +105,7 @@ def test_a_byte_that_is_lost_is_noticed(path: Path) -> None:
             assert Study([Recording(segments)]).problems != []
 
 
+@pytest.mark.slow
 @capture
 def test_pieces_of_any_size_give_the_same_events(path: Path) -> None:
     """Times aside: those follow the pieces."""

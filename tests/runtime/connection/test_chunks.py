@@ -79,6 +79,7 @@ FRAMES = [asked(HeartbeatRequest(), 0, number)[1] for number in (8, 9)]
 SOME = st.lists(st.binary(max_size=60) | st.sampled_from(FRAMES), max_size=3).map(b"".join)
 
 
+@pytest.mark.slow
 @examples(2)
 @given(st.lists(st.tuples(st.sampled_from([CLIENT, SERVER, "gap"]), SOME), max_size=30), OPTIONS)
 @example(

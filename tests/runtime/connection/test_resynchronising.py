@@ -62,6 +62,7 @@ def messages(events: list[Event]) -> list[tuple[Direction, bytes]]:
 PARTS = [list(real()[first : first + 6]) for first in range(12, len(real()) - 6, 51)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("segments", PARTS, ids=range(len(PARTS)))
 def test_joined_at_any_byte_all_later_frames_are_decoded(segments: list[Segment]) -> None:
     for skip in range(sum(len(data) for _, data in segments)):

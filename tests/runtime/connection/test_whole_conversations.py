@@ -240,6 +240,7 @@ def heard(talks: list[Conversation], **options: Any) -> list[list[Event]]:
     return events
 
 
+@pytest.mark.slow
 @examples(0.7)
 @given(st.lists(conversations(), min_size=2, max_size=2), LIMITS, st.booleans())
 def test_everything_that_was_said_on_two_connections_is_told(

@@ -185,6 +185,7 @@ def test_the_rest_of_a_broken_value_without_secrets_is_shown() -> None:
     assert re.search(r"^ +11  7d +\? +1 byte not read$", show(values), re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_a_broken_value_is_noticed_even_if_lines_are_left_out() -> None:
     for end, kind in ((b"1]", ""), (b"?", "?")):
         _, values = trace_record(PROTOCOL, OFFSETS, b'["a",{}]', b"[" + b"1," * 20_000 + end)
@@ -192,6 +193,7 @@ def test_a_broken_value_is_noticed_even_if_lines_are_left_out() -> None:
         assert [span.kind for span in values.spans if span.name == "left out"] == [kind]
 
 
+@pytest.mark.slow
 def test_a_long_value_has_bounded_lines() -> None:
     _, values = trace_record(PROTOCOL, OFFSETS, b'["a",{}]', b"[" + b"1," * 30_000 + b"1]")
     assert values

@@ -33,6 +33,7 @@ def accepted(data: bytes) -> bool:
     return True
 
 
+@pytest.mark.slow
 @given(VALUES, st.sampled_from([None, 2]), st.booleans())
 def test_every_value_is_read_where_it_is(value: object, indent: int | None, ascii_only: bool) -> None:
     data = json.dumps(value, indent=indent, ensure_ascii=ascii_only).encode("utf-8", "replace")
@@ -126,6 +127,7 @@ def test_secrets_are_hidden_and_all_else_stays(data: bytes, clean: bytes) -> Non
     assert redacted_json(data[1:], None) == data[1:]  # which is no JSON
 
 
+@pytest.mark.slow
 @given(VALUES)
 def test_nothing_is_left_of_what_is_all_secret(value: object) -> None:
     clean = json.loads(redacted_json(json.dumps(value).encode(), lambda depth, name: True))

@@ -599,6 +599,7 @@ def test_memory_does_not_grow_with_the_segment(folder: Path) -> None:
     assert totals == [60 * STEP * 50_000]
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_damage(folder: Path) -> None:
     path = folder / f"{BASE:020}.log"
     path.write_bytes(b"\xff" * 5 * window.WINDOW)
@@ -658,6 +659,7 @@ def indexes(found: list[Piece], every: int) -> dict[str, bytes]:
     return {".index": offsets, ".timeindex": times}
 
 
+@pytest.mark.slow
 @examples(0.7)
 @given(
     pieces(),

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from librt.strings import BytesWriter
@@ -63,6 +64,7 @@ def logs(draw: st.DrawFn, headers: bool = True, times: bool = True) -> list[Reco
     return found
 
 
+@pytest.mark.slow
 @given(
     logs(),
     st.integers(0, 4),
@@ -81,6 +83,7 @@ def test_batches_round_trip(records: list[Record], codec: int, options: dict[str
     assert batch.encode() == data
 
 
+@pytest.mark.slow
 @given(st.data(), st.sampled_from([0, 1]), st.integers(0, 3), st.booleans())
 def test_message_sets_round_trip(data: st.DataObject, magic: int, codec: int, append: bool) -> None:
     records = data.draw(logs(headers=False, times=magic > 0))
@@ -96,6 +99,7 @@ def test_message_sets_round_trip(data: st.DataObject, magic: int, codec: int, ap
     assert read == records
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(Record, BYTES, BYTES, HEADERS, TIMES, st.just(-1) | st.integers(-1, 2**33) | INT64), max_size=4
@@ -114,6 +118,7 @@ def test_both_writers_write_the_same(records: list[Record], base_offset: int, ba
     assert written[0] == written[1]
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.builds(Record, BYTES, BYTES, HEADERS, TIMES, st.just(-1) | st.integers(-2, 2**33) | INT64), max_size=4
@@ -183,6 +188,7 @@ def outcome(read: Callable[[], list[Record]]) -> list[Record] | str:
         return str(problem)
 
 
+@pytest.mark.slow
 @examples(3)
 @given(logs(), st.integers(0, 4), st.data())
 def test_damage_gives_typed_errors_and_loses_nothing(records: list[Record], codec: int, data: st.DataObject) -> None:
