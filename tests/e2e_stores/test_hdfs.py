@@ -71,4 +71,6 @@ def test_what_cannot_be_read_is_one_line_after_what_hadoop_says(
 def test_a_name_node_that_does_not_answer() -> None:
     finished = kwire("clients", "hdfs://127.0.0.1:1/a")
     assert finished.returncode == 2
-    assert finished.stderr.splitlines()[-1].startswith("kwire: hdfs://127.0.0.1:1/a: Hadoop could not reach it")
+    assert finished.stderr.splitlines()[-1].startswith(
+        "kwire: hdfs://127.0.0.1:1/a: Hadoop could not reach the cluster"
+    )
