@@ -90,16 +90,16 @@ update-check: $(READY)  ## name the releases that Maven has and the definitions 
 
 ##@ Before you push
 
-test: $(READY)  ## the tests that need nothing but Python and Java, without those that take a second, in about four minutes
+test: $(READY)  ## the tests that need nothing but Python and Java and take less than a second each, in about four minutes
 	$(PYTEST) -m "not slow and not long" $(TESTS)
 
-test-slow: $(READY)  ## those that take a second, without the longest, in about seven minutes
+test-slow: $(READY)  ## the tests that take a second or more, without the longest, in about seven minutes
 	$(PYTEST) -m "slow and not long" $(TESTS)
 
-test-long: $(READY)  ## the longest
+test-long: $(READY)  ## the longest tests
 	$(PYTEST) -m long $(TESTS)
 
-test-all: test test-slow test-long  ## all of them
+test-all: test test-slow test-long  ## all of these tests
 
 format: $(READY)  ## lay out Python, definitions and pages as make check expects them
 	$(BIN)/black --quiet $(OURS)
