@@ -34,8 +34,8 @@ def validate(schema: Schema, report: Report) -> None:
 
 
 def validate_before(block: str, schema: Schema, report: Report, *, also: Collection[Code] = ()) -> None:
-    """Apply the rules whose numbers precede a block such as ``K7``, and those in ``also``. Report only their errors.
-    The definitions can be incomplete.
+    """Apply the rules whose numbers precede a block such as ``K7``, and the rules whose codes are in ``also``. Report
+    only errors. The definitions can be incomplete.
     """
     findings = Report()
     validate(schema, findings)

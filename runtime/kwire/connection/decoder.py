@@ -295,7 +295,7 @@ class ConnectionDecoder:
         events: list[Event] = [event]
         if self._closed and frame.missing:
             return events
-        # These bytes were seen even if others are missing, because frames are classified by them.
+        # These bytes were seen even in an incomplete frame, because frames are classified by them.
         api_key, version, correlation_id = REQUEST_START.unpack_from(frame.data)
         self._requests.expects_tokens = event.name == SASL_HANDSHAKE and version == 0
         if isinstance(event, Undecodable) or event.expects_response:
