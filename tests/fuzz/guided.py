@@ -55,7 +55,13 @@ def instrumented(script: str, *modules: str) -> AbstractContextManager[Any]:
     return manager
 
 
-def main(description: str | None, check: Check, seeds: Callable[[], Sequence[bytes]], memory: int) -> None:
+def main(
+    description: str | None,
+    check: Check,
+    seeds: Callable[[], Sequence[bytes]],
+    memory: int,
+    steps: int = STEPS,
+) -> None:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
@@ -63,19 +69,19 @@ def main(description: str | None, check: Check, seeds: Callable[[], Sequence[byt
     parser.add_argument("--input", type=bytes.fromhex, help="check this input alone, in hex")
     options = parser.parse_args()
     if options.input is not None:
-        print(guarded(check, memory)(options.input))
+        print(guarded(check, memory, steps)(options.input))
     elif options.plain or not find_spec("atheris"):
         start = time.perf_counter()
-        outcomes = run(check, seeds(), options.runs, options.seed, memory)
+        outcomes = run(check, seeds(), options.runs, options.seed, memory, steps)
         _report(outcomes, time.perf_counter() - start, f"seed {options.seed}, by chance")
     else:
-        _explore(guarded(check, memory), seeds(), options.runs, options.seed)
+        _explore(guarded(check, memory, steps), seeds(), options.runs, options.seed)
 
 
-def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int) -> Counter[str]:
+def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int, steps: int = STEPS) -> Counter[str]:
     """Check so many mutations of the seeds; the counts of what became of them."""
     random = Random(seed)
-    guard = guarded(check, memory)
+    guard = guarded(check, memory, steps)
     outcomes: Counter[str] = Counter()
     for number in range(runs):
         data = seeds[number % len(seeds)]
@@ -85,8 +91,12 @@ def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int)
     return outcomes
 
 
-def guarded(check: Check, memory: int) -> Check:
-    """``check`` that now and then looks at the steps of an input, or at its memory: at most ``memory`` bytes."""
+def guarded(check: Check, memory: int, steps: int = STEPS) -> Check:
+    """Return a check that fails if an input takes more than ``memory`` bytes or more than ``steps`` lines of Python.
+
+    Only some inputs are measured. An input may take :data:`STEPS_PER_BYTE` lines for each of its bytes even if these
+    are more than ``steps``.
+    """
     number = 0
 
     def guard(data: bytes) -> str:
@@ -101,9 +111,9 @@ def guarded(check: Check, memory: int) -> Check:
                     if peak > memory:
                         raise Broken(f"it took {peak:,} bytes of memory", data)
                 case 1:
-                    outcome, steps = counted(check, data)
-                    if steps > max(STEPS, STEPS_PER_BYTE * len(data)):
-                        raise Broken(f"it took {steps:,} steps", data)
+                    outcome, taken = counted(check, data)
+                    if taken > max(steps, STEPS_PER_BYTE * len(data)):
+                        raise Broken(f"it took {taken:,} steps", data)
                 case _:
                     outcome = check(data)
         except Broken:

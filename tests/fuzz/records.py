@@ -49,6 +49,9 @@ LIMIT = 1 << 16
 """The most that a batch may decompress to."""
 MEMORY = 16 << 20
 """A record of 7 bytes is an object of 200, and there are several lists of them here."""
+STEPS = 320 * LIMIT
+"""A batch is read up to nine times here. If its records do not fit into the fast loop, each reading takes 230 lines
+for a record of 7 bytes."""
 FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
 HEADER = struct.Struct(">qiibIhiqqqhii")
 EXTREMES = (0, 1, -1, 1_700_000_000_000, (1 << 62) - 1, (1 << 63) - 1, -(1 << 63), 1 << 31)
@@ -331,4 +334,4 @@ def written() -> list[bytes]:
 
 
 if __name__ == "__main__":
-    main(__doc__, check, seeds, MEMORY)
+    main(__doc__, check, seeds, MEMORY, STEPS)

@@ -57,6 +57,7 @@ def test_broken_promises_are_found() -> None:
 
     with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
         guarded(toil, memory=1 << 16)(b"")
+    assert guarded(toil, memory=1 << 16, steps=3 * STEPS)(b"") == ""
     long = bytes(2 * STEPS // STEPS_PER_BYTE)
     assert guarded(toil, memory=1 << 16)(long + bytes(100)) == ""
     with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
