@@ -6,13 +6,15 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kwire_inspect.reports.release_support import BETWEEN_BROKERS
 from kwire_inspect.reports.report import Column
 from kwire_inspect.reports.text import visible
+from kwire_inspect.schemas import CLIENTS
 from kwire_inspect.tables.clients import FORWARDED, KEYS, KNOWN, METRICS, SERVER_LOG
-from kwire_inspect.tables.relations import collect
+from kwire_inspect.tables.relations import collect, query, to_arrow, to_rows
 from kwire_kafka import PROTOCOL, ApiKey
 
 if TYPE_CHECKING:
@@ -111,16 +113,12 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
     If there are more rows, the first rows in ``order`` are kept.
     """
     known = f"FROM {{clients}} WHERE {KNOWN}"
-    found, more = collect(f"SELECT * {known} LIMIT {MAX_ROWS + 1}", clients=clients), 0
+    found, more = to_arrow(query(f"SELECT * {known} LIMIT {MAX_ROWS + 1}", clients=clients), CLIENTS), 0
     if len(found) > MAX_ROWS:
-        found = collect(f"SELECT * {known} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients)
+        found = to_arrow(query(f"SELECT * {known} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients), CLIENTS)
         more = collect(f"SELECT count(*) AS number {known}", clients=clients)[0]["number"] - MAX_ROWS
-    return sorted(found, key=_earliest_first), more
-
-
-def _earliest_first(row: Row) -> tuple[Any, ...]:
-    """Return a sort key for a row of CLIENTS. The resulting order is the same in all engines."""
-    return tuple(part for name in _ORDER for part in (row[name] is None, row[name]))
+    # sorted here, because the order must be the same in all engines
+    return [*to_rows(found.sort_by([(name, "ascending") for name in _ORDER]))], more
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
@@ -236,9 +234,17 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 
 def client_of(row: Row) -> Client:
     """Return the client that this row describes. The values of missing columns are unknown."""
-    name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
+    get = row.get
+    return _client(*map(get, ("client_id", "client_host", "software_name", "software_version", "principal")))
+
+
+@lru_cache(10_000)
+def _client(
+    client_id: str | None, host: str | None, name: str | None, version: str | None, principal: str | None
+) -> Client:
+    """Return the client with these values. Each client has many rows."""
     software = " ".join(filter(None, (name, version))) or None
-    return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
+    return Client(client_id, host, software, None if principal == ANONYMOUS else principal)
 
 
 def uses_of(rows: Iterable[Row]) -> list[Use]:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyarrow import compute
 
 from kwire_inspect.rows import BATCH_BYTES, BINARY, by_bytes
-from kwire_inspect.tables.relations import Backend, Batches, Row, backend
+from kwire_inspect.tables.relations import Backend, Batches, Row, backend, to_rows
 
 MEMORY = "96MiB"
 """Memory limit of a database. Data that does not fit is written to the database's folder."""
@@ -115,7 +115,7 @@ class Database:
         for batch in self.batches(text):
             # DuckDB returns sums of integers as decimals
             kinds = [pa.int64() if pa.types.is_decimal(kind) else kind for kind in batch.schema.types]
-            yield from _cast(batch, pa.schema(zip(batch.schema.names, kinds, strict=True))).to_pylist()
+            yield from to_rows(_cast(batch, pa.schema(zip(batch.schema.names, kinds, strict=True))))
 
     def _new(self) -> str:
         self._tables += 1

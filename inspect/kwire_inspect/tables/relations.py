@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
 from functools import singledispatch
 from importlib.metadata import entry_points
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
+
+from kwire_inspect.schemas import EPOCH, TIME
 
 Row = dict[str, Any]
 Batches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
@@ -116,6 +119,21 @@ def map_batches(
 def to_arrow(table: Relation, schema: pa.Schema) -> pa.Table:
     """Return a table as an Arrow table with the columns of ``schema``. The table must fit into memory."""
     return backend(table).to_arrow(table, schema)
+
+
+def to_rows(batch: pa.RecordBatch | pa.Table) -> list[Row]:
+    """Return rows as dicts. Times are in UTC."""
+    columns = [_times(column) if column.type == TIME else column.to_pylist() for column in batch.columns]
+    names = batch.schema.names
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def _times(column: pa.Array | pa.ChunkedArray) -> list[datetime | None]:
+    """Return the times of a column. Arrow would need several microseconds for each of them."""
+    return [
+        None if micros is None else EPOCH + timedelta(microseconds=micros)
+        for micros in column.cast(pa.int64()).to_pylist()
+    ]
 
 
 def like(table: R, schema: pa.Schema, rows: Iterable[Row]) -> R:
