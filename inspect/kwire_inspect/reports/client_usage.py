@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from kwire_inspect.reports.release_support import BETWEEN_BROKERS
@@ -107,7 +106,7 @@ def _between_brokers(api_key: int, version: int | None) -> bool:
 _ORDER = ("first_seen", *KEYS, "source", "position")
 
 
-def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
+def collected(clients: Relation, order: str) -> tuple[Sequence[Row], int]:
     """Return up to :data:`MAX_ROWS` rows of CLIENTS, earliest first, and the number of omitted rows.
 
     If there are more rows, the first rows in ``order`` are kept.
@@ -118,7 +117,7 @@ def collected(clients: Relation, order: str) -> tuple[list[Row], int]:
         found = to_arrow(query(f"SELECT * {known} ORDER BY {order} LIMIT {MAX_ROWS}", clients=clients), CLIENTS)
         more = collect(f"SELECT count(*) AS number {known}", clients=clients)[0]["number"] - MAX_ROWS
     # sorted here, because the order must be the same in all engines
-    return [*to_rows(found.sort_by([(name, "ascending") for name in _ORDER]))], more
+    return to_rows(found.sort_by([(name, "ascending") for name in _ORDER])), more
 
 
 def by_client(rows: Iterable[Row]) -> list[tuple[Client, Row]]:
@@ -234,17 +233,9 @@ def completed(clients: Iterable[Client]) -> dict[Client, Client]:
 
 def client_of(row: Row) -> Client:
     """Return the client that this row describes. The values of missing columns are unknown."""
-    get = row.get
-    return _client(*map(get, ("client_id", "client_host", "software_name", "software_version", "principal")))
-
-
-@lru_cache(10_000)
-def _client(
-    client_id: str | None, host: str | None, name: str | None, version: str | None, principal: str | None
-) -> Client:
-    """Return the client with these values. Each client has many rows."""
+    name, version, principal = row.get("software_name"), row.get("software_version"), row.get("principal")
     software = " ".join(filter(None, (name, version))) or None
-    return Client(client_id, host, software, None if principal == ANONYMOUS else principal)
+    return Client(row["client_id"], row["client_host"], software, None if principal == ANONYMOUS else principal)
 
 
 def uses_of(rows: Iterable[Row]) -> list[Use]:
