@@ -38,6 +38,11 @@ TIMEOUT = 10
 FINDINGS = Path("build/fuzz")
 
 
+def max_steps(data: bytes) -> int:
+    """Return the maximum number of lines that an input may take if it is not compressed."""
+    return max(STEPS, STEPS_PER_BYTE * len(data))
+
+
 class Broken(AssertionError):
     """A promise that was not kept, with the input to see it again: ``python -m MODULE --input HEX``."""
 
@@ -60,7 +65,7 @@ def main(
     check: Check,
     seeds: Callable[[], Sequence[bytes]],
     memory: int,
-    steps: int = STEPS,
+    max_steps: Callable[[bytes], int] = max_steps,
 ) -> None:
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=1_000_000)
@@ -69,19 +74,26 @@ def main(
     parser.add_argument("--input", type=bytes.fromhex, help="check this input alone, in hex")
     options = parser.parse_args()
     if options.input is not None:
-        print(guarded(check, memory, steps)(options.input))
+        print(guarded(check, memory, max_steps)(options.input))
     elif options.plain or not find_spec("atheris"):
         start = time.perf_counter()
-        outcomes = run(check, seeds(), options.runs, options.seed, memory, steps)
+        outcomes = run(check, seeds(), options.runs, options.seed, memory, max_steps)
         _report(outcomes, time.perf_counter() - start, f"seed {options.seed}, by chance")
     else:
-        _explore(guarded(check, memory, steps), seeds(), options.runs, options.seed)
+        _explore(guarded(check, memory, max_steps), seeds(), options.runs, options.seed)
 
 
-def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int, steps: int = STEPS) -> Counter[str]:
+def run(
+    check: Check,
+    seeds: Sequence[bytes],
+    runs: int,
+    seed: int,
+    memory: int,
+    max_steps: Callable[[bytes], int] = max_steps,
+) -> Counter[str]:
     """Check so many mutations of the seeds; the counts of what became of them."""
     random = Random(seed)
-    guard = guarded(check, memory, steps)
+    guard = guarded(check, memory, max_steps)
     outcomes: Counter[str] = Counter()
     for number in range(runs):
         data = seeds[number % len(seeds)]
@@ -91,11 +103,9 @@ def run(check: Check, seeds: Sequence[bytes], runs: int, seed: int, memory: int,
     return outcomes
 
 
-def guarded(check: Check, memory: int, steps: int = STEPS) -> Check:
-    """Return a check that fails if an input takes more than ``memory`` bytes or more than ``steps`` lines of Python.
-
-    Only some inputs are measured. An input may take :data:`STEPS_PER_BYTE` lines for each of its bytes even if these
-    are more than ``steps``.
+def guarded(check: Check, memory: int, max_steps: Callable[[bytes], int] = max_steps) -> Check:
+    """Return a check that fails if an input takes more than ``memory`` bytes or more than ``max_steps(input)`` lines
+    of Python. Only some inputs are measured.
     """
     number = 0
 
@@ -111,9 +121,9 @@ def guarded(check: Check, memory: int, steps: int = STEPS) -> Check:
                     if peak > memory:
                         raise Broken(f"it took {peak:,} bytes of memory", data)
                 case 1:
-                    outcome, taken = counted(check, data)
-                    if taken > max(steps, STEPS_PER_BYTE * len(data)):
-                        raise Broken(f"it took {taken:,} steps", data)
+                    outcome, steps = counted(check, data)
+                    if steps > max_steps(data):
+                        raise Broken(f"it took {steps:,} steps", data)
                 case _:
                     outcome = check(data)
         except Broken:

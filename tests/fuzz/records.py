@@ -24,6 +24,7 @@ from typing import Any
 
 from crc32c import crc32c
 
+from tests.fuzz import guided
 from tests.fuzz.guided import Broken, instrumented, main
 
 with instrumented(__name__, "kwire.records", "kwire.compression"):
@@ -49,9 +50,9 @@ LIMIT = 1 << 16
 """The most that a batch may decompress to."""
 MEMORY = 16 << 20
 """A record of 7 bytes is an object of 200, and there are several lists of them here."""
-STEPS = 320 * LIMIT
-"""A batch is read up to nine times here. If its records do not fit into the fast loop, each reading takes 230 lines
-for a record of 7 bytes."""
+STEPS_PER_BYTE = 320
+"""Maximum lines of Python for each byte that a batch decompresses to. A batch is read up to nine times here. If its
+records do not fit into the fast loop, each reading takes 230 lines for a record of 7 bytes."""
 FRAMES = Path(__file__).parents[1] / "data" / "real_frames" / "frames.jsonl"
 HEADER = struct.Struct(">qiibIhiqqqhii")
 EXTREMES = (0, 1, -1, 1_700_000_000_000, (1 << 62) - 1, (1 << 63) - 1, -(1 << 63), 1 << 31)
@@ -82,6 +83,20 @@ def check(data: bytes) -> str:
     if reader.truncated:
         outcomes.add("truncated")
     return " and ".join(sorted(outcomes)) or "empty"
+
+
+def max_steps(data: bytes) -> int:
+    """Return the maximum number of lines of Python that an input may take."""
+    field = FORMS[data[0] & 3](data[1:]) if data else b""
+    batches, _ = read_all(read_batches(field, verify=False, skip=True, limit=LIMIT), len(field))
+    return max(guided.max_steps(data), STEPS_PER_BYTE * sum(map(payload_size, batches)))
+
+
+def payload_size(batch: Batch) -> int:
+    try:
+        return len(batch.payload())
+    except DecodeError:
+        return 0
 
 
 def read_all(reader: BatchReader, size: int) -> tuple[list[Batch], list[RecordsError]]:
@@ -334,4 +349,4 @@ def written() -> list[bytes]:
 
 
 if __name__ == "__main__":
-    main(__doc__, check, seeds, MEMORY, STEPS)
+    main(__doc__, check, seeds, MEMORY, max_steps)

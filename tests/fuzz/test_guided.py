@@ -6,8 +6,9 @@ from types import ModuleType
 
 import pytest
 
+from kwire.records import Record, encode_batch
 from tests.fuzz import connections, logs, records
-from tests.fuzz.guided import MEASURED, STEPS, STEPS_PER_BYTE, Broken, guarded, run
+from tests.fuzz.guided import MEASURED, STEPS, STEPS_PER_BYTE, Broken, counted, guarded, run
 
 
 @pytest.mark.slow
@@ -57,8 +58,18 @@ def test_broken_promises_are_found() -> None:
 
     with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
         guarded(toil, memory=1 << 16)(b"")
-    assert guarded(toil, memory=1 << 16, steps=3 * STEPS)(b"") == ""
+    assert guarded(toil, memory=1 << 16, max_steps=lambda data: 3 * STEPS)(b"") == ""
     long = bytes(2 * STEPS // STEPS_PER_BYTE)
     assert guarded(toil, memory=1 << 16)(long + bytes(100)) == ""
     with pytest.raises(Broken, match=r"it took 2,000,\d+ steps"):
         guarded(toil, memory=1 << 16)(long)
+
+
+@pytest.mark.slow
+def test_a_small_input_may_take_steps_for_what_it_decompresses_to() -> None:
+    batch = bytearray(encode_batch([Record(None, b"", (), 7)] * 520, codec=4))
+    batch[27:35] = (2**63 - 1).to_bytes(8, "big")  # timestamps that do not fit into the fast loop
+    data = bytes([5]) + batch
+    _, steps = counted(records.check, data)
+    assert STEPS < steps <= records.max_steps(data) == records.STEPS_PER_BYTE * 4096
+    assert records.max_steps(bytes([4]) + bytes(600)) == records.max_steps(b"") == STEPS
